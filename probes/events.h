@@ -45,6 +45,17 @@ enum event_kind {
 	/* The worker calls its pollers again, more than EVENT_LATE_NS after the last
 	 * time. a: ns since it last called them, or since it last slept in one. */
 	EVENT_LATE,
+	/* A task has to wait, and is about to end its poll. a: task; b: the object it
+	 * waits for, as in struct area_armed; detail: enum area_wait_kind; other: 1: it
+	 * goes on with the wait of its last EVENT_WAIT for b. The wait is over in the
+	 * first poll of the task without such an event. */
+	EVENT_WAIT,
+	/* Follows the EVENT_WAIT for an object that may have a holder. a: the holder, as
+	 * AREA_HOLDER_THREAD says, without flags; 0: nobody, or readers; b: the object */
+	EVENT_HELD,
+	/* The task gives up the wait of its last EVENT_WAIT for b, without the lock. a, b: as
+	 * there; detail: an error number */
+	EVENT_GIVE_UP,
 	EVENT_KINDS,
 };
 

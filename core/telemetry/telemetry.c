@@ -478,6 +478,28 @@ void telemetry_ready_outside(struct telemetry *telemetry,
 				poll_waited);
 }
 
+void telemetry_wait(struct worker_telemetry *t, uint64_t task,
+		    const void *object, enum area_wait_kind kind, bool again,
+		    const uint64_t *holder)
+{
+	uint64_t by;
+
+	if (!t->recorder.on)
+		return;
+	note(t, EVENT_WAIT, task, (uintptr_t)object, kind, again);
+	if (!holder)
+		return;
+	/* Relaxed: for people; it may have changed since the task decided to wait. */
+	by = atomic_load_relaxed((const atomic_u64 *)holder);
+	note(t, EVENT_HELD, by & ~AREA_HOLDER_FLAGS, (uintptr_t)object, 0, 0);
+}
+
+void telemetry_give_up(struct worker_telemetry *t, uint64_t task,
+		       const void *object, int code)
+{
+	note(t, EVENT_GIVE_UP, task, (uintptr_t)object, (uint32_t)-code, 0);
+}
+
 enum skua_poll telemetry_poll(struct worker_telemetry *t,
 			      struct skua_task *task)
 {

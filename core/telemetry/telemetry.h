@@ -183,6 +183,22 @@ void telemetry_ready_outside(struct telemetry *telemetry,
 			     const struct inject_queue *queue,
 			     struct skua_task *task);
 
+/**
+ * telemetry_wait - report that the task that the worker polls has to wait
+ * @object: what it waits for
+ * @again: it waited for it before the poll already
+ * @holder: the word that names the holder of @object; NULL: it has none. Read only while
+ *          the worker records
+ */
+void telemetry_wait(struct worker_telemetry *t, uint64_t task,
+		    const void *object, enum area_wait_kind kind, bool again,
+		    const uint64_t *holder);
+
+/* telemetry_give_up - report that the task that the worker polls ends its wait for a lock
+ * without the lock. @code: a negative error number */
+void telemetry_give_up(struct worker_telemetry *t, uint64_t task,
+		       const void *object, int code);
+
 /* telemetry_poll - poll a task, and report the poll to the recorder and to
  * tracers */
 enum skua_poll telemetry_poll(struct worker_telemetry *t,

@@ -106,6 +106,53 @@ static void begin_wait(struct skua_wait *wait, const struct wait_verb *verb,
 	wait->amount = amount;
 	wait->stage = 0;
 	wait->given = 0;
+	wait->noted = 0;
+}
+
+static bool is_lock(uint32_t kind)
+{
+	return kind == AREA_WAITS_MUTEX || kind == AREA_WAITS_READ ||
+	       kind == AREA_WAITS_WRITE;
+}
+
+/* The word that names the holder of a lock; NULL: the object has none, or may be gone.
+ * A lock is still there: a waiter that was chosen meanwhile holds it, or will access it
+ * again, so nobody may have freed it. */
+static const uint64_t *holder_of(const struct skua_wait *wait, uint32_t kind)
+{
+	const struct wait_verb *verb = wait->verb;
+
+	if (!is_lock(kind))
+		return NULL;
+	return (const uint64_t *)((const char *)wait->object + verb->holder);
+}
+
+/* Note for tools what the task of a worker waits for, before its poll ends. Not inlined, so
+ * that waits save no registers for it. */
+static __attribute__((noinline)) void record_wait(struct worker *worker,
+						  struct skua_wait *wait)
+{
+	const struct wait_verb *verb = wait->verb;
+	enum area_wait_kind kind = verb->kind;
+
+	if (kind == AREA_WAITS_CONDITION &&
+	    (uintptr_t)wait->object == wait->amount)
+		kind = AREA_WAITS_MUTEX;
+	telemetry_wait(&worker->telemetry, wait->waiter, wait->object, kind,
+		       wait->noted == (uint32_t)kind, holder_of(wait, kind));
+	wait->noted = (uint32_t)kind;
+}
+
+/* Note for tools that the task has not got a lock for which it waited. A wait for a
+ * condition always ends with its mutex. Not inlined, as wake_fiber_at(). */
+static __attribute__((noinline)) void note_give_up(const struct skua_wait *wait,
+						   int code)
+{
+	const struct wait_verb *verb = wait->verb;
+
+	if (is_lock(wait->noted) && verb->kind != AREA_WAITS_CONDITION)
+		telemetry_give_up(&current_worker->telemetry, wait->waiter,
+				  wait->object, code);
 }
 
 /* ---- polls ------------------------------------------------------------------ */
@@ -147,10 +194,14 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 	give_up = give_up_of(self, false, deadline_ns);
 	code = verb->step(wait, object, take_grant(wait), give_up);
 	if (code != -EAGAIN) {
+		if (give_up && code == give_up)
+			note_give_up(wait, code);
 		timers_cancel(timer);
 		return code;
 	}
 	begin_at(wait, current_worker->tick.start_ns);
+	if (current_worker->telemetry.recorder.on)
+		record_wait(current_worker, wait);
 	if (left_of(deadline_ns, give_up) != SKUA_FOREVER_NS)
 		timers_add(current_worker, timer, self, deadline_ns);
 	return code;
@@ -173,6 +224,7 @@ int await_cancel(struct skua_task *self, struct skua_wait *wait)
 	code = verb->step(wait, wait->object, false, -ECANCELED);
 	if (code == -EAGAIN)
 		return -EALREADY;
+	note_give_up(wait, -ECANCELED);
 	timers_cancel((struct timer *)&wait->timer);
 	return 0;
 }
@@ -184,18 +236,19 @@ bool await_armed(struct skua_wait *wait)
 
 /* ---- fibers ----------------------------------------------------------------- */
 
-/* Note for tools what the fiber waits for, and wake it at a deadline. An earlier timer
- * that is still queued stays, and is added again when it has fired: so a deadline that
- * moves on with each call costs no timer for each. A separate function: the caller must
- * not keep the address of a thread-local across a suspension. */
-static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
-						    struct skua_wait *wait,
-						    uint64_t deadline_ns)
+/* Record the wait of a fiber, and wake it at a deadline. An earlier timer that is still
+ * queued stays, and is added again when it has fired: so a deadline that moves on with each
+ * call costs no timer for each. Not inlined, so that other waits save no registers for
+ * it. */
+static __attribute__((noinline)) void prepare_slowly(struct worker *worker,
+						     struct skua_fiber *fiber,
+						     struct skua_wait *wait,
+						     uint64_t deadline_ns)
 {
 	struct timer *timer = (struct timer *)&fiber->timer;
 
-	begin_at(wait, current_worker->tick.start_ns);
-	fiber->wait = wait;
+	if (worker->telemetry.recorder.on)
+		record_wait(worker, wait);
 	if (deadline_ns == SKUA_FOREVER_NS)
 		return;
 	if (timers_queued(timer)) {
@@ -203,7 +256,21 @@ static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
 			return;
 		timers_cancel(timer);
 	}
-	timers_add(current_worker, timer, &fiber->task, deadline_ns);
+	timers_add(worker, timer, &fiber->task, deadline_ns);
+}
+
+/* Note for tools what the fiber waits for, and wake it at a deadline. A separate function:
+ * the caller must not keep the address of a thread-local across a suspension. */
+static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
+						    struct skua_wait *wait,
+						    uint64_t deadline_ns)
+{
+	struct worker *worker = current_worker;
+
+	begin_at(wait, worker->tick.start_ns);
+	fiber->wait = wait;
+	if (deadline_ns != SKUA_FOREVER_NS || worker->telemetry.recorder.on)
+		prepare_slowly(worker, fiber, wait, deadline_ns);
 }
 
 int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns)
@@ -237,8 +304,11 @@ static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
 		int give_up = await_give_up(fiber, deadline_ns);
 		int code = verb->step(wait, object, take_grant(wait), give_up);
 
-		if (code != -EAGAIN)
+		if (code != -EAGAIN) {
+			if (give_up && code == give_up)
+				note_give_up(wait, code);
 			return code;
+		}
 		await_suspend(fiber, wait, deadline_ns, give_up);
 	}
 }

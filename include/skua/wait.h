@@ -74,7 +74,7 @@ struct skua_wait {
 	uint16_t stage;
 	uint16_t given;
 	int32_t code;
-	uint32_t reserved;
+	uint32_t noted;
 	struct skua_timer timer;
 };
 

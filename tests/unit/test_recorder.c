@@ -187,6 +187,219 @@ TEST(recorder__on__notes_each_poll)
 	destroy(rt);
 }
 
+/* ---- waits ------------------------------------------------------------------- */
+
+/* A fiber that holds a mutex, and a task that waits: one worker polls both. */
+struct waits {
+	struct skua_fiber holder, fiber;
+	struct skua_task task;
+	struct skua_wait wait;
+	struct skua_mutex mutex;
+	struct skua_condition condition;
+	bool waits; /* the task waits, or is about to */
+};
+
+/* Let the other one run until it waits, and once more. */
+static void let_it_wait(struct waits *it)
+{
+	while (!it->waits)
+		skua_yield();
+	skua_yield();
+}
+
+/* The task is woken by the first unlock, and does not get the mutex then. */
+static void hold(struct skua_fiber *self)
+{
+	struct waits *it =
+		(void *)((char *)self - offsetof(struct waits, holder));
+
+	skua_mutex_lock(&it->mutex, SKUA_FOREVER_NS);
+	let_it_wait(it);
+	skua_mutex_unlock(&it->mutex);
+	skua_mutex_lock(&it->mutex, SKUA_FOREVER_NS);
+	skua_yield();
+	skua_mutex_unlock(&it->mutex);
+}
+
+static void hold_and_signal(struct skua_fiber *self)
+{
+	struct waits *it =
+		(void *)((char *)self - offsetof(struct waits, holder));
+
+	let_it_wait(it);
+	skua_mutex_lock(&it->mutex, SKUA_FOREVER_NS);
+	skua_condition_signal(&it->condition);
+	skua_yield();
+	skua_mutex_unlock(&it->mutex);
+}
+
+/* Until the task has given up. */
+static void hold_long(struct skua_fiber *self)
+{
+	struct waits *it =
+		(void *)((char *)self - offsetof(struct waits, holder));
+
+	skua_mutex_lock(&it->mutex, SKUA_FOREVER_NS);
+	let_it_wait(it);
+	while (it->waits)
+		skua_yield();
+	skua_mutex_unlock(&it->mutex);
+}
+
+static struct waits *waits_of(struct skua_fiber *self)
+{
+	return (void *)((char *)self - offsetof(struct waits, fiber));
+}
+
+static void lock(struct skua_fiber *self)
+{
+	struct waits *it = waits_of(self);
+
+	it->waits = true;
+	assert_int_equal(skua_mutex_lock(&it->mutex, SKUA_FOREVER_NS), 0);
+	skua_mutex_unlock(&it->mutex);
+}
+
+static void lock_in_time(struct skua_fiber *self)
+{
+	struct waits *it = waits_of(self);
+
+	it->waits = true;
+	assert_int_equal(skua_mutex_lock(&it->mutex, skua_now_ns() + 1000000),
+			 -ETIMEDOUT);
+	it->waits = false;
+}
+
+static void wait_for_signal(struct skua_fiber *self)
+{
+	struct waits *it = waits_of(self);
+
+	skua_mutex_lock(&it->mutex, SKUA_FOREVER_NS);
+	it->waits = true;
+	assert_int_equal(skua_condition_wait(&it->condition, &it->mutex,
+					     SKUA_FOREVER_NS),
+			 0);
+	skua_mutex_unlock(&it->mutex);
+}
+
+/* Waits in one poll, and gives up in the next one. */
+static enum skua_poll lock_in_poll(struct skua_task *self)
+{
+	struct waits *it =
+		(void *)((char *)self - offsetof(struct waits, task));
+
+	if (!it->waits) {
+		it->waits = true;
+		assert_int_equal(skua_mutex_lock_poll(self, &it->mutex,
+						      &it->wait,
+						      SKUA_FOREVER_NS),
+				 -EAGAIN);
+		return SKUA_YIELD;
+	}
+	assert_int_equal(skua_wait_cancel(self, &it->wait), 0);
+	it->waits = false;
+	return SKUA_DONE;
+}
+
+/* The next event of a wait from number @n on, which must be the one described. Return: the
+ * number of the event that follows. */
+static uint64_t waits_next(const struct skua_runtime *rt, uint64_t n,
+			   struct event what)
+{
+	const struct event *event = event_of(rt, n);
+
+	while (n < head_of(rt) &&
+	       (event->kind < EVENT_WAIT || event->kind > EVENT_GIVE_UP))
+		event = event_of(rt, ++n);
+	assert_true(n < head_of(rt));
+	assert_int_equal(event->kind, what.kind);
+	assert_int_equal(event->a, what.a);
+	assert_int_equal(event->b, what.b);
+	assert_int_equal(event->detail, what.detail);
+	assert_int_equal(event->other, what.other);
+	return n + 1;
+}
+
+#define WAITS_NEXT(of, first, second, more, flag)                \
+	n = waits_next(rt, n,                                    \
+		       (struct event){ .kind = EVENT_##of,       \
+				       .a = (uintptr_t)(first),  \
+				       .b = (uintptr_t)(second), \
+				       .detail = (more),         \
+				       .other = (flag) })
+
+/* Record while a fiber runs @holds, and another one @waits; NULL: the task waits. */
+static struct skua_runtime *record_waits(struct waits *it, skua_fiber_fn holds,
+					 skua_fiber_fn waits)
+{
+	struct skua_runtime *rt = make();
+	struct skua_task children[1];
+
+	*it = (struct waits){ .mutex = SKUA_MUTEX_INIT,
+			      .condition = SKUA_CONDITION_INIT };
+	assert_int_equal(skua_record_start(rt), 0);
+	run(rt, children, COUNT_OF(children)); /* so that the worker records */
+	skua_fiber_init(&it->holder, holds, 0);
+	assert_int_equal(skua_task_spawn(rt, &it->holder.task), 0);
+	skua_task_init(&it->task, lock_in_poll);
+	if (waits)
+		skua_fiber_init(&it->fiber, waits, 0);
+	assert_int_equal(
+		skua_task_spawn(rt, waits ? &it->fiber.task : &it->task), 0);
+	assert_int_equal(skua_task_join(waits ? &it->fiber.task : &it->task),
+			 0);
+	assert_int_equal(skua_task_join(&it->holder.task), 0);
+	return rt;
+}
+
+TEST(recorder__fiber_waits_for_a_mutex__names_its_holder)
+{
+	static struct waits it;
+	struct skua_runtime *rt = record_waits(&it, hold, lock);
+	uint64_t n = 0;
+
+	WAITS_NEXT(WAIT, &it.fiber, &it.mutex, AREA_WAITS_MUTEX, 0);
+	WAITS_NEXT(HELD, &it.holder, &it.mutex, 0, 0);
+	WAITS_NEXT(WAIT, &it.fiber, &it.mutex, AREA_WAITS_MUTEX, 1);
+	WAITS_NEXT(HELD, &it.holder, &it.mutex, 0, 0);
+	assert_int_equal(count(rt, EVENT_WAIT, n, head_of(rt)), 0);
+	assert_int_equal(count(rt, EVENT_GIVE_UP, 0, head_of(rt)), 0);
+	destroy(rt);
+}
+
+TEST(recorder__fiber_waits_for_a_condition__names_the_mutex_then)
+{
+	static struct waits it;
+	struct skua_runtime *rt =
+		record_waits(&it, hold_and_signal, wait_for_signal);
+	uint64_t n = 0;
+
+	WAITS_NEXT(WAIT, &it.fiber, &it.condition, AREA_WAITS_CONDITION, 0);
+	WAITS_NEXT(WAIT, &it.fiber, &it.mutex, AREA_WAITS_MUTEX, 0);
+	WAITS_NEXT(HELD, &it.holder, &it.mutex, 0, 0);
+	assert_int_equal(count(rt, EVENT_WAIT, n, head_of(rt)), 0);
+	destroy(rt);
+}
+
+TEST(recorder__wait_is_in_vain__says_so)
+{
+	static struct waits it;
+	struct skua_runtime *rt = record_waits(&it, hold_long, lock_in_time);
+	uint64_t n = 0;
+
+	WAITS_NEXT(WAIT, &it.fiber, &it.mutex, AREA_WAITS_MUTEX, 0);
+	WAITS_NEXT(HELD, &it.holder, &it.mutex, 0, 0);
+	WAITS_NEXT(GIVE_UP, &it.fiber, &it.mutex, ETIMEDOUT, 0);
+	destroy(rt);
+
+	rt = record_waits(&it, hold_long, NULL);
+	n = 0;
+	WAITS_NEXT(WAIT, &it.task, &it.mutex, AREA_WAITS_MUTEX, 0);
+	WAITS_NEXT(HELD, &it.holder, &it.mutex, 0, 0);
+	WAITS_NEXT(GIVE_UP, &it.task, &it.mutex, ECANCELED, 0);
+	destroy(rt);
+}
+
 /* Switches the recorder on and off while it counts the tasks of a stride. */
 struct switcher {
 	struct skua_task task; /* first: a task is its switcher */
