@@ -81,7 +81,15 @@ struct trace_stream {
 #define TRACE_STREAMS 65536u /* each id is less than this */
 
 /* The kind of object at an address in events. */
-enum trace_name_of { TRACE_NAME_FUNCTION, TRACE_NAME_TYPE };
+enum trace_name_of {
+	TRACE_NAME_FUNCTION,
+	TRACE_NAME_TYPE,
+	TRACE_NAME_OBJECT, /* as the program named it */
+	/* The a of EVENT_HELD: a task's type or function; or of a thread, this and its
+	 * number. */
+	TRACE_NAME_HOLDER,
+#define TRACE_HOLDER_THREAD "thread "
+};
 
 struct trace_name {
 	uint64_t address;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bpf/recording/addresses.h"
+#include "bpf/recording/lock_names.h"
 #include "bpf/recording/open_polls.h"
 #include "bpf/recording/trace_file.h"
 #include "probes/area.h"
@@ -42,6 +43,7 @@ struct rings {
 	unsigned runtimes;      /* that were ever found */
 	bool full;              /* a runtime was left out */
 	struct addresses names; /* names already written */
+	struct lock_names locks;
 	struct event *events, *again;
 };
 
@@ -211,8 +213,8 @@ static enum trace_name_of name_kind(uint32_t detail)
 					 : TRACE_NAME_FUNCTION;
 }
 
-static int write_names(struct rings *r, const struct event *events,
-		       uint64_t count)
+static int write_names(struct rings *r, const struct ring *ring,
+		       const struct event *events, uint64_t count)
 {
 	int code = 0;
 
@@ -223,6 +225,10 @@ static int write_names(struct rings *r, const struct event *events,
 			code = name(r, name_kind(e->detail), e->b);
 		else if (e->kind == EVENT_JOB_BEGIN)
 			code = name(r, TRACE_NAME_FUNCTION, e->a);
+		else if (e->kind == EVENT_WAIT || e->kind == EVENT_HELD)
+			code = lock_names_write(&r->locks, r->target,
+						runtime_of(r, ring), r->writer,
+						e);
 	}
 	return code;
 }
@@ -392,7 +398,7 @@ static int copy_some(struct rings *r, struct ring *ring,
 		count = take_complete(r, state, ring->next, count, last);
 	if (skip > count)
 		skip = count;
-	code = write_names(r, r->events + skip, count - skip);
+	code = write_names(r, ring, r->events + skip, count - skip);
 	if (code == 0)
 		code = trace_write_events(r->writer, ring->what.stream.id,
 					  ring->next + skip, r->events + skip,
@@ -571,6 +577,7 @@ void rings_close(struct rings *r)
 	if (!r)
 		return;
 	addresses_free(&r->names);
+	lock_names_free(&r->locks);
 	free(r->rings);
 	free(r->events);
 	free(r->again);

@@ -11,6 +11,7 @@
 
 #include "bpf/recording/addresses.h"
 #include "bpf/recording/trace_slices.h"
+#include "probes/area.h"
 #include "skua/task.h"
 
 #define COUNT_NS 50000u /* shortest time between two counts of waiting tasks */
@@ -287,6 +288,78 @@ static void on_late(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
+static const char *const wait_kinds[AREA_WAITS_COUNT] = {
+	[AREA_WAITS_NOTHING] = "something",
+	[AREA_WAITS_MUTEX] = "mutex",
+	[AREA_WAITS_READ] = "rwlock",
+	[AREA_WAITS_WRITE] = "rwlock",
+	[AREA_WAITS_SEMAPHORE] = "semaphore",
+	[AREA_WAITS_EVENT] = "event",
+	[AREA_WAITS_NOTIFY] = "notify",
+	[AREA_WAITS_CONDITION] = "condition",
+	[AREA_WAITS_BARRIER] = "barrier",
+	[AREA_WAITS_ONCE] = "once",
+	[AREA_WAITS_JOIN] = "join",
+	[AREA_WAITS_GROUP] = "group",
+	[AREA_WAITS_TIME] = "time",
+};
+
+char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
+		      char *text)
+{
+	const char *of = wait_kinds[kind < AREA_WAITS_COUNT ? kind : 0];
+	const char *name = trace_name(trace, TRACE_NAME_OBJECT, object);
+	const char *how = kind == AREA_WAITS_READ    ? ", to read"
+			  : kind == AREA_WAITS_WRITE ? ", to write"
+						     : "";
+
+	if (name && name[0])
+		snprintf(text, TRACE_WAIT_TEXT, "%s %s%s", of, name, how);
+	else if (object)
+		snprintf(text, TRACE_WAIT_TEXT, "%s 0x%" PRIx64 "%s", of,
+			 object, how);
+	else
+		snprintf(text, TRACE_WAIT_TEXT, "%s", of);
+	return text;
+}
+
+static void on_wait(struct player *p, const struct trace_event *e)
+{
+	struct trace_mark mark = mark_of(TRACE_WAIT, "wait", e);
+
+	char text[TRACE_WAIT_TEXT];
+
+	trace_wait_name(p->trace, e->event.detail, e->event.b, text);
+	snprintf(mark.name, sizeof(mark.name), "wait for %.70s", text);
+	mark.number = e->event.detail;
+	mark.again = e->event.other != 0;
+	mark_say_address(&mark, "task", e->event.a);
+	mark_say_address(&mark, "object", e->event.b);
+	instant(p, &mark);
+}
+
+static void on_held(struct player *p, const struct trace_event *e)
+{
+	struct trace_mark mark =
+		mark_of(TRACE_HELD, "held by nobody, or by readers", e);
+
+	if (e->event.a)
+		set_name(p, &mark, "held by ", TRACE_NAME_HOLDER, e->event.a);
+	mark_say_address(&mark, "holder", e->event.a);
+	mark_say_address(&mark, "object", e->event.b);
+	instant(p, &mark);
+}
+
+static void on_give_up(struct player *p, const struct trace_event *e)
+{
+	struct trace_mark mark = mark_of(TRACE_GIVE_UP, "gives up", e);
+
+	mark_say_address(&mark, "task", e->event.a);
+	mark_say_address(&mark, "object", e->event.b);
+	mark_say_number(&mark, "errno", e->event.detail);
+	instant(p, &mark);
+}
+
 static void on_event(struct player *p, const struct trace_event *e)
 {
 	switch (e->event.kind) {
@@ -328,6 +401,15 @@ static void on_event(struct player *p, const struct trace_event *e)
 		break;
 	case EVENT_LATE:
 		on_late(p, e);
+		break;
+	case EVENT_WAIT:
+		on_wait(p, e);
+		break;
+	case EVENT_HELD:
+		on_held(p, e);
+		break;
+	case EVENT_GIVE_UP:
+		on_give_up(p, e);
 		break;
 	default:
 		break;

@@ -29,7 +29,10 @@ enum trace_mark_kind {
 	TRACE_NOTHING,
 	TRACE_QUEUE,
 	TRACE_STALL,
-	TRACE_LATE, /* the worker calls its pollers late, by this many ns */
+	TRACE_LATE,    /* the worker calls its pollers late, by this many ns */
+	TRACE_WAIT,    /* a task has to wait for an object */
+	TRACE_HELD,    /* the holder of that object */
+	TRACE_GIVE_UP, /* a task has waited for an object in vain */
 };
 
 enum { TRACE_ARGS = 3, TRACE_TEXT = 80 };
@@ -52,7 +55,9 @@ struct trace_arg {
  * @waited: of a poll: the two fields below are valid
  * @waited_ns: how long the task was runnable before the poll
  * @waited_on: the track that made the task runnable
- * @number: of a steal: the number of tasks; of TRACE_LATE: ns
+ * @number: of a steal: the number of tasks; of TRACE_LATE: ns; of TRACE_WAIT: enum
+ *         area_wait_kind
+ * @again: of TRACE_WAIT: the task goes on with its last wait for the object
  * @partial: the beginning or the end of the mark was not recorded
  * @name: printable ASCII, like all texts
  */
@@ -68,6 +73,7 @@ struct trace_mark {
 	unsigned waited_on;
 	bool waited;
 	bool partial;
+	bool again;
 	char name[TRACE_TEXT];
 	unsigned args_first; /* of a slice: args known at its beginning */
 	struct trace_arg args[TRACE_ARGS];
@@ -93,6 +99,12 @@ struct trace_sink {
 	void (*left)(struct trace_sink *sink, uint64_t since_ns,
 		     unsigned track);
 };
+
+/* trace_wait_name - write what a wait is for, such as "mutex accounts" or "event 0x55d4",
+ * to @text, of TRACE_WAIT_TEXT bytes. Return: @text */
+#define TRACE_WAIT_TEXT 96u
+char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
+		      char *text);
 
 /* trace_category - return the category of marks of a kind: one word */
 const char *trace_category(enum trace_mark_kind kind);

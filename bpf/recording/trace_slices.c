@@ -14,7 +14,7 @@
 static const char *const categories[] = { "task",  "job",   "park",  "steal",
 					  "cpu",   "lost",  "ready", "steal",
 					  "steal", "steal", "queue", "stall",
-					  "late" };
+					  "late",  "wait",  "wait",  "wait" };
 
 const char *trace_category(enum trace_mark_kind kind)
 {

@@ -16,6 +16,7 @@
 
 #include "bpf/recording/rings.h"
 #include "bpf/recording/trace_file.h"
+#include "bpf/target/target_memory.h"
 #include "tests/fuzz/fuzz.h"
 
 #define WORKERS 2u
@@ -118,6 +119,11 @@ bool target_name(struct target *target, uint64_t type, uint64_t poll,
 bool target_symbol(struct target *target, uint64_t address, char *text)
 {
 	return target_name(target, address, 0, text);
+}
+
+void target_printable(char *text, size_t size)
+{
+	text[size - 1] = '\0';
 }
 
 pid_t target_thread(struct target *target, uint32_t tid)

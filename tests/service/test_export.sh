@@ -83,6 +83,8 @@ expect 'plain: arrows' out_has '4 arrows'
 exports switched http_read 'preempted by cc1' 'preempted by a "b"' asleep \
 	'woken, not running yet' stopped
 expect 'switched: a track' grep -q 'worker 1, without a CPU' "$scratch/chrome"
+exports locks 'wait for mutex accounts' 'wait for rwlock a "b", to read' \
+	'wait for event 0x6200' 'held by audit' 'held by thread 4720' 'gives up'
 exports cut http_read
 exports lost 'events lost' 'a poll' http_read
 run --format summary "$scratch/lost.skua"

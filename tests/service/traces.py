@@ -9,7 +9,8 @@ end), lost (some events are missing), middle (recorded in the middle of things),
 backwards (clocks go back), switched (plain, and the threads on the CPUs), empty (a header
 and what is recorded), quoted (names that have to be escaped), large (a million
 events), incidents (two polls with tasks behind them, and long names), unseen
-(tasks ready before anything is known of their worker).
+(tasks ready before anything is known of their worker), locks (tasks wait for locks that
+a task and a thread hold, and one of them gives up).
 """
 
 import struct
@@ -18,10 +19,12 @@ import sys
 META, STREAM, NAME, EVENTS, END, SWITCHES = range(1, 7)
 (
     NONE, CLOCK, START, STOP, BEGIN_POLL, END_POLL, READY, STEAL, STEAL_FAIL,
-    PARK, UNPARK, INJECT, OVERFLOW, JOB_BEGIN, JOB_END, STALL,
-) = range(16)  # fmt: skip
+    PARK, UNPARK, INJECT, OVERFLOW, JOB_BEGIN, JOB_END, STALL, LATE, WAIT, HELD, GIVE_UP,
+) = range(20)  # fmt: skip
 DONE, PENDING, YIELD = range(3)
-FUNCTION, TYPE = range(2)
+FUNCTION, TYPE, OBJECT, HOLDER = range(4)
+MUTEX, READ, EVENT = 1, 2, 5
+THREAD = 1 << 63
 OUTSIDE = 0xFFFFFFFF
 IN, PREEMPTED, ASLEEP, WOKEN, INSTEAD, STOPPED = range(1, 7)
 
@@ -82,6 +85,14 @@ class Worker:
     def poll(self, ns, took, task, result=DONE, of=HTTP):
         self.add(ns, BEGIN_POLL, task, of, FUNCTION if of == FUNC else TYPE)
         self.add(ns + took, END_POLL, task, detail=result)
+
+    def wait(self, ns, task, kind, lock, holder=None, again=0):
+        """A poll that ends because the task has to wait."""
+        self.add(ns, BEGIN_POLL, task, HTTP, TYPE)
+        self.add(ns + 500, WAIT, task, lock, kind, again)
+        if holder is not None:
+            self.add(ns + 510, HELD, holder, lock)
+        self.add(ns + 600, END_POLL, task, detail=PENDING)
 
     def chunk(self):
         """The events added since the last call; a caller that drops them loses them."""
@@ -263,6 +274,46 @@ def unseen():
     return data + outside.chunk() + zero.chunk() + end(120_000)
 
 
+def locks():
+    """The thread sleeps for most of the time in which it holds the lock."""
+    switches = struct.pack("<QQII", START_NS, START_NS + 1_400_000, 2, 0)
+    for ns, other, kind in (100_000, 0, ASLEEP), (800_000, 0, IN):
+        switches += struct.pack("<QIIII16s", START_NS + ns, 4720, other, kind, 0, b"")
+    data = begin((0, 0, 4712), (1, 1, 4713), (2, OUTSIDE, 0))
+    data += name(OBJECT, 0x6000, b"accounts") + name(OBJECT, 0x6100, b'a "b"')
+    data += name(HOLDER, 0x9000, b"audit") + name(HOLDER, THREAD | 0x8000, b"thread 4720")
+    zero, one, outside = Worker(0), Worker(1), Worker(2)
+    for worker in zero, one:
+        worker.add(500, START, 4712 + worker.number)
+        worker.clock(500)
+    for i in range(5):
+        outside.add(600 + i, READY, 0x7000 + 64 * i)
+    one.add(700, BEGIN_POLL, 0x9000, PARSE, TYPE)
+    zero.wait(1000, 0x7000, MUTEX, 0x6000, 0x9000)
+    zero.wait(2000, 0x7040, READ, 0x6100, THREAD | 0x8000)
+    zero.wait(3000, 0x7080, EVENT, 0x6200)
+    zero.wait(4000, 0x70C0, MUTEX, 0x6300, 0)
+    # It was woken before it noted that it waits.
+    outside.add(5400, READY, 0x7100)
+    zero.wait(5000, 0x7100, MUTEX, 0x6400, 0x9100)
+    zero.poll(6000, 500, 0x7100)
+    one.add(900_000, READY, 0x7000)
+    one.add(901_000, END_POLL, 0x9000, detail=DONE)
+    outside.add(950_000, READY, 0x7040)
+    # Another one was faster.
+    zero.wait(910_000, 0x7000, MUTEX, 0x6000, 0x9100, again=1)
+    zero.add(960_000, BEGIN_POLL, 0x7040, HTTP, TYPE)
+    zero.add(960_100, GIVE_UP, 0x7040, 0x6100, 110)
+    zero.add(961_000, END_POLL, 0x7040, detail=DONE)
+    outside.add(1_200_000, READY, 0x7000)
+    zero.poll(1_210_000, 1000, 0x7000)
+    for worker in zero, one:
+        worker.clock(1_300_000)
+        worker.add(1_300_100, STOP)
+    data += outside.chunk() + zero.chunk() + one.chunk()
+    return data + chunk(SWITCHES, switches) + end(1_400_000)
+
+
 def large():
     data = [begin((0, 0, 4712), (1, 1, 4713))]
     workers = Worker(0), Worker(1)
@@ -289,6 +340,7 @@ MADE = {
     "large": large,
     "incidents": incidents,
     "unseen": unseen,
+    "locks": locks,
 }
 
 if __name__ == "__main__":

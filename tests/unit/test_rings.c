@@ -7,6 +7,7 @@
 
 #include "bpf/recording/rings.h"
 #include "bpf/recording/trace_file.h"
+#include "bpf/target/target_memory.h"
 #include "probes/area.h"
 
 #define EVENTS 16u
@@ -118,6 +119,11 @@ bool target_symbol(struct target *target, uint64_t address, char *text)
 	(void)target;
 	snprintf(text, TARGET_NAME, "function %u", (unsigned)address);
 	return true;
+}
+
+void target_printable(char *text, size_t size)
+{
+	text[size - 1] = '\0';
 }
 
 pid_t target_thread(struct target *target, uint32_t tid)
@@ -247,6 +253,71 @@ TEST(copy__in_pieces__all_and_what_they_are_called)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", process.fd);
 	assert_int_equal(trace_open(&trace, path, &err), 0);
 	assert_string_equal(trace_name(trace, TRACE_NAME_TYPE, 9), "type 9");
+	trace_close(trace);
+}
+
+/* A task waits for a lock. */
+static void wait_for(const void *lock, uint64_t holder)
+{
+	struct event event = { .a = 8, .b = (uintptr_t)lock };
+
+	event.what = event_what(EVENT_WAIT, AREA_WAITS_MUTEX, 0);
+	process.ring[process.worker.ring_head++ % EVENTS] = event;
+	event.a = holder;
+	event.what = event_what(EVENT_HELD, 0, 0);
+	process.ring[process.worker.ring_head++ % EVENTS] = event;
+}
+
+static const char *name_at(struct trace *trace, enum trace_name_of of,
+			   uint64_t address)
+{
+	const char *name = trace_name(trace, of, address);
+
+	return name ? name : "none";
+}
+
+/* A program names a lock at any time. */
+TEST(copy__waits_for_locks__their_names_and_holders)
+{
+	static uint64_t first, second, third;
+	static struct area_thread thread = { .tid = 7 };
+	static uint64_t task[2] = { 9, 10 };
+	static char text[64] = "accounts", other[64] = "journal";
+	struct area_name names[2] = {
+		{ .object = (uintptr_t)&first, .name = (uintptr_t)text },
+		{ .object = (uintptr_t)&second, .name = (uintptr_t)other }
+	};
+	uint64_t list = (uintptr_t)&names[0];
+	uint64_t by_thread = (uintptr_t)&thread | AREA_HOLDER_THREAD;
+	struct skua_error err;
+	struct trace *trace;
+	char path[32];
+
+	process.area.names = (uintptr_t)&list;
+	process.runtime.task_poll = sizeof(task[0]);
+	target_refresh(NULL);
+	open_rings();
+	wait_for(&first, by_thread);
+	wait_for(&third, 0);
+	copy(false);
+	names[1].next = list;
+	list = (uintptr_t)&names[1];
+	wait_for(&second, (uintptr_t)task);
+	copy(true);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", process.fd);
+	assert_int_equal(trace_open(&trace, path, &err), 0);
+	assert_string_equal(
+		name_at(trace, TRACE_NAME_OBJECT, (uintptr_t)&first),
+		"accounts");
+	assert_string_equal(
+		name_at(trace, TRACE_NAME_OBJECT, (uintptr_t)&second),
+		"journal");
+	assert_string_equal(
+		name_at(trace, TRACE_NAME_OBJECT, (uintptr_t)&third), "none");
+	assert_string_equal(name_at(trace, TRACE_NAME_HOLDER, by_thread),
+			    "thread 1007");
+	assert_string_equal(name_at(trace, TRACE_NAME_HOLDER, (uintptr_t)task),
+			    "type 9");
 	trace_close(trace);
 }
 

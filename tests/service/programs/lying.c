@@ -22,7 +22,8 @@
  *	tasks     a table of tasks that is all of them done, each with a type of its own
  *	fibers    a list of stacks that leads back to its beginning, and is full of
  *		  fibers that wait in a list that does so as well
- *	ring      a worker whose ring always has more events than it holds
+ *	ring      a worker whose ring always has more events than it holds, also of
+ *		  waits for locks, whose names lead back to the first one
  */
 #include <elf.h>
 #include <errno.h>
@@ -513,10 +514,24 @@ static void *record(void *unused)
 
 static void lie_ring(void)
 {
-	for (unsigned i = 0; i < EVENTS; i++)
-		events[i] = (struct event){ .kind = EVENT_BEGIN,
-					    .detail = EVENT_NAME_TYPE,
+	static struct area_name name;
+	static uint64_t names;
+
+	name.next = names = address(&name);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		runtimes[i].names = address(&names);
+	for (unsigned i = 0; i < EVENTS; i += 4) {
+		events[i] = (struct event){ .kind = EVENT_WAIT,
+					    .detail = AREA_WAITS_MUTEX,
+					    .a = 4096,
 					    .b = 4096 + 16 * i };
+		events[i + 1] = (struct event){ .kind = EVENT_HELD,
+						.a = address(&events[i]) };
+		for (unsigned k = i + 2; k < i + 4; k++)
+			events[k] = (struct event){ .kind = EVENT_BEGIN,
+						    .detail = EVENT_NAME_TYPE,
+						    .b = 4096 + 16 * k };
+	}
 	worker.ring = address(events);
 	worker.ring_events = EVENTS;
 	begin(record);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * lock_names.h - the names of locks and of their holders, for a recording
+ *
+ * A name is read when an event first mentions the address. So a holder that has ended by
+ * then, or a lock whose memory is used again, may get a wrong name or none.
+ */
+#ifndef SKUA_BPF_RECORDING_LOCK_NAMES_H
+#define SKUA_BPF_RECORDING_LOCK_NAMES_H
+
+#include "bpf/recording/addresses.h"
+#include "bpf/target/target.h"
+#include "probes/events.h"
+#include "probes/trace_file.h"
+
+/* Zero it before the first use. @known: addresses whose names were looked for already;
+ * @named: the names of locks, of all runtimes; @heads: where the list of each runtime is,
+ * and its first name when it was read. */
+struct lock_names {
+	struct addresses known;
+	struct lock_name *named;
+	size_t count, room;
+	unsigned reads; /* of names and heads, so far */
+	struct lock_names_head {
+		uint64_t list, first;
+	} heads[TARGET_MAX_RUNTIMES];
+};
+
+/**
+ * lock_names_write - write the names that an event makes necessary
+ * @runtime: of the thread that wrote the event
+ *
+ * Return: 0; -ENOMEM; the error of the writer.
+ */
+int lock_names_write(struct lock_names *names, struct target *target,
+		     const struct target_runtime *runtime,
+		     struct trace_writer *writer, const struct event *event);
+
+void lock_names_free(struct lock_names *names);
+
+#endif
