@@ -48,7 +48,7 @@ static uint32_t add_name(struct ledger *l, const struct named *key)
 	return named->index;
 }
 
-static uint32_t name_of(struct ledger *l, const char *text)
+uint32_t ledger_name(struct ledger *l, const char *text)
 {
 	struct named key;
 	void *found;
@@ -98,22 +98,26 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 {
 	struct ledger *l = (struct ledger *)sink;
 	struct ledger_steps *s = &l->tracks[mark->track];
-	struct ledger_step step = { .from_ns = mark->ns,
-				    .doing = (uint8_t)doing_of(mark->kind),
-				    .unseen = mark->partial,
-				    .name = LEDGER_NOBODY };
+	struct ledger_open open = {
+		.step = { .from_ns = mark->ns,
+			  .doing = (uint8_t)doing_of(mark->kind),
+			  .unseen = mark->partial,
+			  .name = LEDGER_NOBODY },
+	};
 
 	if (mark->kind == TRACE_POLL || mark->kind == TRACE_JOB)
-		step.name = name_of(l, mark->name);
+		open.step.name = ledger_name(l, mark->name);
+	if (mark->kind == TRACE_POLL)
+		ledger_begin_poll(l, &open, mark);
 	if (!grow(&s->open, sizeof(*s->open), s->depth, &s->open_room)) {
 		l->failed = -ENOMEM;
 		return;
 	}
-	s->open[s->depth++] = step;
+	s->open[s->depth++] = open;
 	if (mark->kind == TRACE_SEARCH)
 		s->search = s->count;
 	s->late = 0;
-	add_step(l, s, step);
+	add_step(l, s, open.step);
 }
 
 /* When a slice ends, go on with the slice around it, or between slices. */
@@ -126,31 +130,46 @@ static void resume(struct ledger *l, struct ledger_steps *s, uint64_t ns,
 				    .name = LEDGER_NOBODY };
 
 	if (s->depth > 0)
-		step = s->open[s->depth - 1];
+		step = s->open[s->depth - 1].step;
 	step.from_ns = ns;
 	add_step(l, s, step);
 }
 
-static void add_item(struct ledger *l, const struct trace_mark *mark,
-		     uint32_t name)
+static bool add_to(struct ledger *l, struct ledger_item **items, size_t *count,
+		   size_t *room, const struct ledger_item *item)
 {
-	struct ledger_item item = { .ready_ns = mark->ns - mark->waited_ns,
+	if (!grow(items, sizeof(**items), *count, room)) {
+		l->failed = -ENOMEM;
+		return false;
+	}
+	(*items)[(*count)++] = *item;
+	return true;
+}
+
+static void add_item(struct ledger *l, const struct trace_mark *mark,
+		     const struct ledger_open *open)
+{
+	bool whole = !mark->partial && mark->waited;
+	uint64_t ready = mark->ns - (mark->waited ? mark->waited_ns : 0);
+	struct ledger_item item = { .from_ns = ready,
+				    .ready_ns = ready,
 				    .begin_ns = mark->ns,
 				    .end_ns = mark->end_ns,
 				    .task = mark->args[0].number,
 				    .track = mark->track,
-				    .home = mark->waited_on,
-				    .name = name };
+				    .home = mark->waited ? mark->waited_on
+							 : mark->track,
+				    .name = open->step.name };
 
-	if (mark->partial || !mark->waited) {
+	if (!whole && !open->goes_on)
 		l->incomplete++;
+	if (!whole || open->goes_on) {
+		add_to(l, &l->others, &l->other_count, &l->other_room, &item);
 		return;
 	}
-	if (!grow(&l->items, sizeof(*l->items), l->count, &l->room)) {
-		l->failed = -ENOMEM;
-		return;
-	}
-	l->items[l->count++] = item;
+	if (open->wait > 0)
+		ledger_waited(l, &item, open);
+	add_to(l, &l->items, &l->count, &l->room, &item);
 }
 
 static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
@@ -162,7 +181,7 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 		return;
 	s->depth--;
 	if (mark->kind == TRACE_POLL)
-		add_item(l, mark, s->open[s->depth].name);
+		add_item(l, mark, &s->open[s->depth]);
 	resume(l, s, mark->end_ns, mark->kind);
 }
 
@@ -253,6 +272,16 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 		add_step(l, &l->tracks[mark->track],
 			 (struct ledger_step){ .from_ns = mark->ns,
 					       .doing = LEDGER_LOST });
+		addresses_clear(&l->suspended);
+		break;
+	case TRACE_WAIT:
+		ledger_on_wait(l, mark);
+		break;
+	case TRACE_HELD:
+		ledger_on_held(l, mark);
+		break;
+	case TRACE_GIVE_UP:
+		ledger_on_give_up(l, mark);
 		break;
 	default:
 		break;
@@ -276,17 +305,18 @@ static void on_stop(struct trace_sink *sink, uint64_t ns)
 		const struct ledger_steps *s = &l->tracks[i];
 		size_t k = 0;
 
-		while (k < s->depth && s->open[k].doing != LEDGER_POLL)
+		while (k < s->depth && s->open[k].step.doing != LEDGER_POLL)
 			k++;
 		if (k < s->depth)
 			l->unfinished[l->unfinished_count++] =
 				(struct ledger_unfinished){
 					.track = i,
-					.name = s->open[k].name,
-					.ns = ns - s->open[k].from_ns,
-					.unseen = s->open[k].unseen
+					.name = s->open[k].step.name,
+					.ns = ns - s->open[k].step.from_ns,
+					.unseen = s->open[k].step.unseen
 				};
 	}
+	ledger_count_stuck(l);
 }
 
 static void on_left(struct trace_sink *sink, uint64_t since_ns, unsigned track)
@@ -331,7 +361,9 @@ int ledger_open(struct ledger *l, struct trace *trace)
 			l->tracks[i].tid = stream->tid;
 	}
 	code = trace_play(trace, &l->sink);
-	return code ? code : l->failed;
+	if (code == 0)
+		code = l->failed;
+	return code ? code : ledger_settle_waits(l);
 }
 
 /* ---- types --------------------------------------------------------------- */
@@ -396,6 +428,11 @@ void ledger_close(struct ledger *l)
 	free(l->unfinished);
 	free(l->items);
 	free(l->lates);
+	free(l->others);
+	free(l->waits);
+	free(l->holds);
+	free(l->held);
+	addresses_free(&l->suspended);
 	free(l->names);
 	free(l->ready);
 	memset(l, 0, sizeof(*l));

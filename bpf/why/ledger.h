@@ -3,9 +3,12 @@
  * ledger.h - splits the time of tasks, from ready to the end of the poll, into parts
  *
  * An item is one wait of a task and the poll that ends it: from the moment at which the
- * task became runnable to the end of that poll. Each nanosecond of it belongs to
- * exactly one part, chosen by the activity of the worker that held the task at that
- * time. The worker that counts is:
+ * task became runnable to the end of that poll. If the task waited for a lock before,
+ * and has got it in that poll, the item begins with that wait, which is its first part:
+ * waited. Polls in between, in which the task did not get the lock, belong to it.
+ *
+ * Each other nanosecond of an item belongs to exactly one part, chosen by the activity
+ * of the worker that held the task at that time. The worker that counts is:
  *
  * 	worker		from			to
  * 	the victim	ready			the thief begins to search
@@ -24,9 +27,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/recording/addresses.h"
 #include "bpf/recording/trace_play.h"
 
 enum ledger_part {
+	LEDGER_WAITED,      /* for a lock */
 	LEDGER_QUEUED,      /* the worker polled others, or was between polls */
 	LEDGER_PARKED,      /* the worker slept, or was just waking up */
 	LEDGER_STOLEN,      /* a thief was about to take the task */
@@ -45,9 +50,12 @@ enum ledger_part {
 /* ledger_word - return the word for a part or a reason, such as "queued" */
 const char *ledger_word(unsigned part);
 
+/* @from_ns: ready_ns, or the beginning of the wait before. @wait: index + 1 of that wait
+ * in ledger.waits; 0: there is none. */
 struct ledger_item {
-	uint64_t ready_ns, begin_ns, end_ns;
+	uint64_t from_ns, ready_ns, begin_ns, end_ns;
 	uint64_t task;
+	size_t wait;
 	uint32_t track; /* the worker that polled the task */
 	uint32_t home;  /* the thread that made the task runnable */
 	uint32_t name;
@@ -55,7 +63,7 @@ struct ledger_item {
 
 static inline uint64_t ledger_took(const struct ledger_item *item)
 {
-	return item->end_ns - item->ready_ns;
+	return item->end_ns - item->from_ns;
 }
 
 /* A poll that was still going on when the recording ended. */
@@ -85,6 +93,21 @@ static inline uint64_t ledger_late_by(const struct ledger_late *late)
 	return late->until_ns - late->from_ns;
 }
 
+/* A task began to wait for a lock. @kind: enum area_wait_kind; @name: of the task. */
+struct ledger_wait {
+	uint64_t object;
+	uint64_t from_ns;
+	uint32_t kind;
+	uint32_t name;
+};
+
+/* From @ns on, @holder held the lock, as EVENT_HELD names it. */
+struct ledger_hold {
+	uint64_t object, ns;
+	uint64_t holder;
+	uint32_t name;
+};
+
 struct ledger_steps;
 
 /**
@@ -93,6 +116,13 @@ struct ledger_steps;
  * @names: names of task types; item.name is an index
  * @ready: times at which tasks became runnable, in order
  * @lates: late calls of pollers, in order
+ * @others: polls that are in no item, or within the wait of one, as items whose wait is
+ *          not known
+ * @waits: all waits for locks; @suspended: those that go on, by task
+ * @stuck: index + 1 of the longest wait for a lock that still goes on at the end; 0: none;
+ *         @stuck_count: their number
+ * @holds: what is known about the holders of locks, sorted by lock and time
+ * @held: the polls of these holders, sorted by task and time
  * @incomplete: number of polls without an item
  * @waiting: number of tasks that waited when the trace ended
  * @oldest_ns: the longest time that one of these had waited
@@ -110,6 +140,16 @@ struct ledger {
 	size_t ready_count, ready_room;
 	struct ledger_late *lates;
 	size_t late_count, late_room;
+	struct ledger_item *others;
+	size_t other_count, other_room;
+	struct ledger_wait *waits;
+	size_t wait_count, wait_room;
+	struct addresses suspended;
+	size_t stuck, stuck_count;
+	struct ledger_hold *holds;
+	size_t hold_count, hold_room;
+	struct ledger_item *held;
+	size_t held_count;
 	struct ledger_steps *tracks; /* what each worker did, by track */
 	unsigned workers;
 	uint64_t incomplete;
@@ -138,7 +178,9 @@ enum ledger_how {
 
 /* A holder of the worker or of its CPU: the tasks of type @name (LEDGER_NOBODY:
  * the worker itself), or the threads named @comm, of which @thread held it
- * longest. */
+ * longest. With LEDGER_WAITED: the holders of the lock @lock, of @lock_kind, named @name
+ * (LEDGER_NOBODY: not known), of which @holder held it longest; @did: what they did
+ * meanwhile, as parts, where LEDGER_WAITED is a wait for anything. */
 #define LEDGER_NOBODY UINT32_MAX
 struct ledger_cause {
 	enum ledger_part part;
@@ -150,6 +192,9 @@ struct ledger_cause {
 	uint64_t ns;
 	uint64_t times;
 	uint64_t longest_ns;
+	uint64_t lock, holder;
+	uint32_t lock_kind;
+	uint64_t did[LEDGER_PARTS];
 };
 
 /* An item in its parts. @victim: if @stolen, the track of the worker it was
@@ -182,6 +227,8 @@ void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
  *         LEDGER_UNFINISHED: number of tasks that wait for the poll, the oldest for
  *         @burst_ns
  * @unseen: as in struct ledger_unfinished
+ * @lock, @holder, @lock_kind, @did: as in struct ledger_cause
+ * @others: in a verdict: other types held the lock for a good part of that time as well
  */
 struct ledger_reason {
 	unsigned kind;
@@ -192,6 +239,10 @@ struct ledger_reason {
 	uint64_t ns, times, longest_ns;
 	uint64_t burst, burst_ns;
 	bool unseen;
+	bool others;
+	uint64_t lock, holder;
+	uint32_t lock_kind;
+	uint64_t did[LEDGER_PARTS];
 };
 
 /* ledger_part_of - return the part that contains a reason's time */
@@ -338,6 +389,9 @@ int ledger_find_incidents(struct ledger_verdict *verdict, size_t count);
  * ledger_judge() */
 void ledger_find_delays(const struct ledger *ledger,
 			struct ledger_verdict *verdict);
+
+/* ledger_last_holder - return the name of the last known holder of a lock, or NULL */
+const char *ledger_last_holder(const struct ledger *ledger, uint64_t lock);
 
 /* ledger_late_of - return the late call of pollers that made an item's task
  * runnable, or NULL */

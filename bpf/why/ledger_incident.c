@@ -17,22 +17,23 @@ static bool is_one(const struct ledger_reason *a, const struct ledger_reason *b)
 	bool stopped = a->how == LEDGER_STOP;
 
 	if (a->kind == LEDGER_RUNNING || a->kind == LEDGER_UNKNOWN ||
-	    a->kind != b->kind || stopped != (b->how == LEDGER_STOP))
+	    a->kind != b->kind || a->lock != b->lock ||
+	    stopped != (b->how == LEDGER_STOP))
 		return false;
 	if (stopped || a->culprit[0])
 		return strcmp(a->culprit, b->culprit) == 0;
 	return b->culprit[0] == '\0' && a->track == b->track;
 }
 
-/* Find the incident during which @slow became ready. Items come in the order of
- * ready_ns. */
+/* Find the incident during which @slow began. Items come in the order of
+ * from_ns. */
 static struct ledger_incident *find(struct ledger_verdict *v,
 				    const struct ledger_slow *slow)
 {
 	for (size_t i = v->incident_count; i > 0; i--) {
 		struct ledger_incident *in = &v->incidents[i - 1];
 
-		if (slow->item.ready_ns < in->to_ns &&
+		if (slow->item.from_ns < in->to_ns &&
 		    is_one(&slow->reasons[0], &v->slow[in->worst].reasons[0]))
 			return in;
 	}
@@ -61,7 +62,7 @@ static void add_slow(struct ledger_verdict *v, size_t index)
 
 	if (!in) {
 		in = &v->incidents[v->incident_count++];
-		*in = (struct ledger_incident){ .from_ns = slow->item.ready_ns,
+		*in = (struct ledger_incident){ .from_ns = slow->item.from_ns,
 						.worst = index };
 	}
 	if (in->to_ns < slow->item.end_ns)
@@ -74,7 +75,7 @@ static void add_slow(struct ledger_verdict *v, size_t index)
 /* ---- sorting ------------------------------------------------------------- */
 
 struct order {
-	uint64_t ready_ns;
+	uint64_t from_ns;
 	size_t index;
 };
 
@@ -82,8 +83,8 @@ static int compare_orders(const void *left, const void *right)
 {
 	const struct order *a = left, *b = right;
 
-	if (a->ready_ns != b->ready_ns)
-		return a->ready_ns < b->ready_ns ? -1 : 1;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
 	return a->index < b->index ? -1 : 1;
 }
 
@@ -113,7 +114,7 @@ int ledger_find_incidents(struct ledger_verdict *v, size_t count)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++)
-		orders[i] = (struct order){ v->slow[i].item.ready_ns, i };
+		orders[i] = (struct order){ v->slow[i].item.from_ns, i };
 	qsort(orders, count, sizeof(*orders), compare_orders);
 	for (size_t i = 0; i < count; i++)
 		add_slow(v, orders[i].index);

@@ -25,8 +25,8 @@ static int compare_items(const void *left, const void *right)
 
 	if (ledger_took(a) != ledger_took(b))
 		return compare_numbers(ledger_took(b), ledger_took(a));
-	if (a->ready_ns != b->ready_ns)
-		return compare_numbers(a->ready_ns, b->ready_ns);
+	if (a->from_ns != b->from_ns)
+		return compare_numbers(a->from_ns, b->from_ns);
 	return compare_numbers(a->task, b->task);
 }
 
@@ -135,9 +135,19 @@ static int make_types(struct ledger *l, struct ledger_verdict *v)
 static bool is_alike(const struct ledger_reason *a,
 		     const struct ledger_reason *b)
 {
-	return a->kind == b->kind &&
+	return a->kind == b->kind && a->lock == b->lock &&
 	       (a->how == LEDGER_STOP) == (b->how == LEDGER_STOP) &&
 	       strcmp(a->culprit, b->culprit) == 0;
+}
+
+static void add_did(struct ledger_reason *to, const struct ledger_reason *what)
+{
+	to->ns += what->ns;
+	to->times += what->times;
+	if (to->longest_ns < what->longest_ns)
+		to->longest_ns = what->longest_ns;
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		to->did[i] += what->did[i];
 }
 
 /* Add a reason. If the list has one with the same culprit, add to that one. */
@@ -154,14 +164,35 @@ static void add_reason(struct ledger_reason *reasons, unsigned *count,
 		reasons[(*count)++] = *what;
 		return;
 	}
-	reasons[i].ns += what->ns;
-	reasons[i].times += what->times;
-	if (reasons[i].longest_ns < what->longest_ns)
-		reasons[i].longest_ns = what->longest_ns;
+	add_did(&reasons[i], what);
 	if (reasons[i].burst < what->burst) {
 		reasons[i].burst = what->burst;
 		reasons[i].burst_ns = what->burst_ns;
 	}
+}
+
+/* Sum up the reasons @at and later ones, which have the same lock but other holders. The
+ * sum has the name of the most important holder. */
+static struct ledger_reason sum_lock(const struct ledger_reason *reasons,
+				     unsigned count, unsigned at)
+{
+	struct ledger_reason sum = reasons[at];
+	uint64_t most = sum.ns;
+
+	for (unsigned i = at + 1; sum.lock && i < count; i++) {
+		const struct ledger_reason *r = &reasons[i];
+
+		if (r->lock != sum.lock)
+			continue;
+		add_did(&sum, r);
+		if (r->ns <= most)
+			continue;
+		most = r->ns;
+		sum.holder = r->holder;
+		memcpy(sum.culprit, r->culprit, sizeof(sum.culprit));
+	}
+	sum.others = (double)most < ALONE * (double)sum.ns;
+	return sum;
 }
 
 /* Find the main cause of a part. */
@@ -171,20 +202,24 @@ static struct ledger_share share_of(const struct ledger_reason *reasons,
 {
 	struct ledger_share share = { .reason = { .kind = part,
 						  .ns = part_ns } };
-	const struct ledger_reason *most = NULL;
+	bool found = false;
 
-	for (unsigned i = 0; i < count; i++)
-		if (ledger_part_of(&reasons[i]) == part &&
-		    (!most || reasons[i].ns > most->ns))
-			most = &reasons[i];
-	if (most)
-		share.reason = *most;
+	for (unsigned i = 0; i < count; i++) {
+		struct ledger_reason sum;
+
+		if (ledger_part_of(&reasons[i]) != part)
+			continue;
+		sum = sum_lock(reasons, count, i);
+		if (!found || sum.ns > share.reason.ns)
+			share.reason = sum;
+		found = true;
+	}
 	if (total_ns > 0) {
 		share.share = (double)share.reason.ns / (double)total_ns;
 		share.part_share = (double)part_ns / (double)total_ns;
 	}
 	share.several = share.reason.kind < LEDGER_PARTS &&
-			share.reason.culprit[0] &&
+			(share.reason.culprit[0] || share.reason.lock) &&
 			share.share < ALONE * share.part_share;
 	return share;
 }

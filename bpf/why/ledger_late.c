@@ -17,7 +17,8 @@
 static void explain(const struct ledger *l, struct ledger_delay *delay)
 {
 	const struct ledger_late *late = &delay->late;
-	const struct ledger_item item = { .ready_ns = late->from_ns,
+	const struct ledger_item item = { .from_ns = late->from_ns,
+					  .ready_ns = late->from_ns,
 					  .begin_ns = late->until_ns,
 					  .end_ns = late->until_ns,
 					  .track = late->track,

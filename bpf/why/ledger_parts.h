@@ -24,15 +24,68 @@ struct ledger_step {
 	uint32_t name; /* of a poll or job; of a search: the victim's track */
 };
 
-/* The steps of a track. Slices are nested; @open has one of each depth. */
+/* A slice that has not ended. Of a poll: @wait: index + 1 of the wait for a lock that its
+ * task had begun before; 0: none. @goes_on: it waits for that lock again. @gave_up: it
+ * waits no longer, and has not got it. */
+struct ledger_open {
+	struct ledger_step step;
+	uint64_t task;
+	size_t wait;
+	bool goes_on, gave_up;
+};
+
+/* The steps of a track. Slices are nested; @open has one of each depth. @wait_ns: the last
+ * time when a task of the track began to wait. */
 struct ledger_steps {
 	struct ledger_step *steps;
 	size_t count, room;
-	struct ledger_step *open;
+	struct ledger_open *open;
 	size_t depth, open_room;
+	uint64_t wait_ns;
 	size_t search; /* step of the last search */
 	size_t late; /* 1 + index in ledger.lates of the one in progress; 0: none */
 	uint32_t tid;
 };
+
+/* ledger_name - return the index of a name, which is added if it is new */
+uint32_t ledger_name(struct ledger *ledger, const char *text);
+
+/* ---- waits for locks (ledger_waits.c) --------------------------------------- */
+
+void ledger_on_wait(struct ledger *ledger, const struct trace_mark *mark);
+void ledger_on_held(struct ledger *ledger, const struct trace_mark *mark);
+void ledger_on_give_up(struct ledger *ledger, const struct trace_mark *mark);
+
+/* ledger_begin_poll - note the wait for a lock that the task of a poll had begun */
+void ledger_begin_poll(struct ledger *ledger, struct ledger_open *open,
+		       const struct trace_mark *mark);
+
+/* ledger_waited - add the wait of a poll, which ended it, to the item of that poll */
+void ledger_waited(struct ledger *ledger, struct ledger_item *item,
+		   const struct ledger_open *open);
+
+/* ledger_count_stuck - count the waits that go on at the end */
+void ledger_count_stuck(struct ledger *ledger);
+
+/* ledger_settle_waits - after the last event, prepare ledger_split_wait(). Return: 0;
+ * -ENOMEM */
+int ledger_settle_waits(struct ledger *ledger);
+
+/* ledger_split_wait - find the causes of an item's wait for a lock */
+void ledger_split_wait(const struct ledger *ledger,
+		       const struct ledger_item *item,
+		       struct ledger_split *split);
+
+/* ---- parts (ledger_split.c) -------------------------------------------------- */
+
+/* ledger_split_between - add the parts of an item from one time to another, both of them
+ * between its ready_ns and end_ns, to @parts */
+void ledger_split_between(const struct ledger *ledger,
+			  const struct ledger_item *item, uint64_t from_ns,
+			  uint64_t until_ns, uint64_t *parts);
+
+/* ledger_add_cause - add @ns of a cause to an item's causes */
+void ledger_add_cause(struct ledger_split *split,
+		      const struct ledger_cause *what, uint64_t ns);
 
 #endif

@@ -127,7 +127,12 @@ static struct ledger_reason blame(const struct ledger *l,
 					.thread = cause->thread,
 					.ns = cause->ns,
 					.times = cause->times,
-					.longest_ns = cause->longest_ns };
+					.longest_ns = cause->longest_ns,
+					.lock = cause->lock,
+					.lock_kind = cause->lock_kind,
+					.holder = cause->holder };
+
+	memcpy(reason.did, cause->did, sizeof(reason.did));
 
 	if (cause->part == LEDGER_PREEMPTED)
 		snprintf(reason.culprit, sizeof(reason.culprit), "%s",

@@ -9,7 +9,7 @@
 #include "bpf/cli/table.h"
 
 static const char *const words[LEDGER_REASONS] = {
-	"queued",      "parked",  "stolen", "running", "preempted",
+	"waited",      "queued",  "parked", "stolen",  "running",   "preempted",
 	"descheduled", "unknown", "burst",  "backlog", "unfinished"
 };
 
@@ -103,6 +103,65 @@ static void say_preempted(const struct ledger_reason *r, const char *who,
 		 text_time(took, (double)r->ns), r->culprit, thread);
 }
 
+/* Describe an activity of a holder: "ran for 1.2 ms". @whole: the time of all of them */
+static void say_did(unsigned part, uint64_t ns, uint64_t whole, char *text,
+		    size_t bytes)
+{
+	static const char *const did[LEDGER_PARTS] = {
+		[LEDGER_WAITED] = "waited itself",
+		[LEDGER_QUEUED] = "was queued",
+		[LEDGER_RUNNING] = "ran",
+		[LEDGER_PREEMPTED] = "was preempted",
+		[LEDGER_DESCHEDULED] = "was blocked in the kernel",
+	};
+	char time[32];
+
+	snprintf(text, bytes, "%s for %s", did[part],
+		 text_time_in(time, (double)ns, (double)whole));
+}
+
+/* The two most important things that a holder did. */
+static void say_holder(const struct ledger_reason *r, char *text, size_t bytes)
+{
+	uint64_t did[LEDGER_PARTS];
+	const char *before = ", which ";
+
+	memcpy(did, r->did, sizeof(did));
+	/* A holder that waits for a worker is queued, whatever the worker does. */
+	did[LEDGER_QUEUED] += did[LEDGER_PARKED] + did[LEDGER_STOLEN];
+	did[LEDGER_PARKED] = did[LEDGER_STOLEN] = 0;
+	did[LEDGER_UNKNOWN] = 0;
+	text[0] = '\0';
+	for (unsigned n = 0; n < 2; n++) {
+		size_t used = strlen(text);
+		unsigned most = 0;
+
+		for (unsigned i = 1; i < LEDGER_PARTS; i++)
+			if (did[i] > did[most])
+				most = i;
+		if (did[most] <= r->ns / 10)
+			return;
+		used += (size_t)snprintf(text + used, bytes - used, "%s",
+					 before);
+		say_did(most, did[most], r->ns, text + used, bytes - used);
+		did[most] = 0;
+		before = " and ";
+	}
+}
+
+static void say_waited(const struct ledger *l, const struct ledger_reason *r,
+		       char *text, size_t bytes)
+{
+	char took[32], lock[TRACE_WAIT_TEXT], holder[200] = "";
+
+	trace_wait_name(l->trace, r->lock_kind, r->lock, lock);
+	if (r->culprit[0])
+		say_holder(r, holder, sizeof(holder));
+	snprintf(text, bytes, "waited %s for %s, held by %s%s",
+		 text_time(took, (double)r->ns), lock,
+		 r->culprit[0] ? r->culprit : "nobody that is known", holder);
+}
+
 static void say(const struct ledger *l, const struct ledger_reason *r,
 		char *text, size_t bytes)
 {
@@ -111,6 +170,9 @@ static void say(const struct ledger *l, const struct ledger_reason *r,
 	trace_label(l->trace, r->track, who);
 	text_time(took, (double)r->ns);
 	switch (r->kind) {
+	case LEDGER_WAITED:
+		say_waited(l, r, text, bytes);
+		break;
 	case LEDGER_QUEUED:
 		say_queued(r, who, text, bytes);
 		break;
@@ -171,13 +233,47 @@ static void say_descheduled_all(const struct ledger_reason *r, bool several,
 			 r->culprit);
 }
 
+/* Name the part of all holders' time that is the largest, if it is most of it. */
+static const char *did_most(const struct ledger_reason *r)
+{
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		if (r->did[i] > r->ns / 2)
+			return i == LEDGER_PREEMPTED ? ", which was preempted"
+			       : i == LEDGER_DESCHEDULED
+				       ? ", which was blocked in the kernel"
+			       : i == LEDGER_WAITED ? ", which waited itself"
+			       : i == LEDGER_QUEUED ? ", which was queued"
+						    : "";
+	return "";
+}
+
+static void say_waited_all(const struct ledger *l,
+			   const struct ledger_reason *r, bool several,
+			   char *text, size_t bytes)
+{
+	char lock[TRACE_WAIT_TEXT];
+
+	trace_wait_name(l->trace, r->lock_kind, r->lock, lock);
+	if (several)
+		snprintf(text, bytes, "waiting for locks");
+	else if (r->culprit[0])
+		snprintf(text, bytes, "waiting for %s, held by %s%s%s", lock,
+			 r->culprit, r->others ? " and others" : "",
+			 did_most(r));
+	else
+		snprintf(text, bytes, "waiting for %s", lock);
+}
+
 /* Describe the cause of a part. @several: do not name it as the only one. */
-static void say_part(const struct ledger_reason *r, bool several, char *text,
-		     size_t bytes)
+static void say_part(const struct ledger *l, const struct ledger_reason *r,
+		     bool several, char *text, size_t bytes)
 {
 	char number[32];
 
 	switch (r->kind) {
+	case LEDGER_WAITED:
+		say_waited_all(l, r, several, text, bytes);
+		break;
 	case LEDGER_QUEUED:
 		snprintf(text, bytes, "waiting behind %s",
 			 several         ? "others"
@@ -256,18 +352,24 @@ static const char *say_before(const struct ledger_verdict *v)
 	return "nobody is to blame: ";
 }
 
-static void say_share(const struct ledger_share *s, const char *of, char *text,
-		      size_t bytes)
+static void say_share(const struct ledger *l, const struct ledger_share *s,
+		      const char *of, char *text, size_t bytes)
 {
 	const struct ledger_reason *r = &s->reason;
-	char part[200];
+	char part[300];
 
-	say_part(r, s->several, part, sizeof(part));
+	say_part(l, r, s->several, part, sizeof(part));
 	snprintf(text, bytes, "%.0f %%%s to %s", 100 * ledger_said(s), of,
 		 part);
-	if (s->several)
-		snprintf(text + strlen(text), bytes - strlen(text),
-			 "; the most of it, %.0f %%, to %s", 100 * s->share,
+	if (!s->several)
+		return;
+	snprintf(text + strlen(text), bytes - strlen(text),
+		 "; the most of it, %.0f %%, to ", 100 * s->share);
+	if (r->kind == LEDGER_WAITED)
+		say_waited_all(l, r, false, text + strlen(text),
+			       bytes - strlen(text));
+	else
+		snprintf(text + strlen(text), bytes - strlen(text), "%s",
 			 r->culprit);
 }
 
@@ -306,7 +408,7 @@ void ledger_say_verdict(const struct ledger *l, const struct ledger_verdict *v,
 			say_unfinished(l, &v->shares[i].reason, text, bytes);
 			continue;
 		}
-		say_share(&v->shares[i], of, text + used, bytes - used);
+		say_share(l, &v->shares[i], of, text + used, bytes - used);
 		of[0] = '\0';
 	}
 	used = strlen(text);

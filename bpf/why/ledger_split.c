@@ -19,6 +19,7 @@ struct span {
 	struct ledger_split *split;
 	uint32_t track;
 	enum phase phase;
+	uint64_t not_before_ns, not_after_ns; /* leave out the rest */
 };
 
 /* ---- culprits ------------------------------------------------------------ */
@@ -26,11 +27,11 @@ struct span {
 static bool is_same(const struct ledger_cause *a, const struct ledger_cause *b)
 {
 	return a->part == b->part && a->track == b->track &&
-	       a->name == b->name && a->how == b->how &&
+	       a->name == b->name && a->how == b->how && a->lock == b->lock &&
 	       memcmp(a->comm, b->comm, sizeof(a->comm)) == 0;
 }
 
-static void add_cause(struct ledger_split *split,
+void ledger_add_cause(struct ledger_split *split,
 		      const struct ledger_cause *what, uint64_t ns)
 {
 	struct ledger_cause *cause = split->causes;
@@ -43,12 +44,16 @@ static void add_cause(struct ledger_split *split,
 	if (i == split->cause_count) {
 		cause[i] = *what;
 		split->cause_count++;
+	} else {
+		for (unsigned k = 0; k < LEDGER_PARTS; k++)
+			cause[i].did[k] += what->did[k];
 	}
 	cause[i].ns += ns;
 	cause[i].times++;
 	if (cause[i].longest_ns < ns) {
 		cause[i].longest_ns = ns;
 		cause[i].thread = what->thread;
+		cause[i].holder = what->holder;
 	}
 }
 
@@ -143,7 +148,7 @@ static void add_work(const struct span *span, const struct ledger_step *step,
 		if (span->split->longest_ns < ns)
 			span->split->longest_ns = ns;
 	}
-	add_cause(span->split, &cause, ns);
+	ledger_add_cause(span->split, &cause, ns);
 }
 
 static void add_off(const struct span *span, const struct ledger_step *step,
@@ -163,7 +168,7 @@ static void add_off(const struct span *span, const struct ledger_step *step,
 		else if (span->phase == OWN)
 			cause.how = LEDGER_ITSELF;
 	}
-	add_cause(span->split, &cause, ns);
+	ledger_add_cause(span->split, &cause, ns);
 }
 
 /* Split the part of a worker's step that is in the span. @behind_ns: the
@@ -206,10 +211,18 @@ static void split_span(const struct span *span, uint64_t from_ns,
 {
 	static const struct ledger_step unseen = { .doing = LEDGER_LOST };
 	const struct ledger_steps *s = &span->ledger->tracks[span->track];
-	struct offcpu_look look =
-		offcpu_look(trace_offcpu(span->ledger->trace), s->tid, from_ns);
-	size_t i = find_step(s, from_ns), next = i < s->count ? i + 1 : 0;
+	struct offcpu_look look;
+	size_t i, next;
 
+	if (from_ns < span->not_before_ns)
+		from_ns = span->not_before_ns;
+	if (until_ns > span->not_after_ns)
+		until_ns = span->not_after_ns;
+	if (from_ns >= until_ns)
+		return;
+	look = offcpu_look(trace_offcpu(span->ledger->trace), s->tid, from_ns);
+	i = find_step(s, from_ns);
+	next = i < s->count ? i + 1 : 0;
 	while (from_ns < until_ns) {
 		uint64_t behind =
 			next < s->count ? s->steps[next].from_ns : UINT64_MAX;
@@ -267,10 +280,11 @@ static uint64_t split_stolen(const struct span *here,
 {
 	const struct ledger *l = here->ledger;
 	const struct ledger_step *step = &l->tracks[item->track].steps[search];
-	struct span there = { l, here->split, step->name, WAIT };
-	struct span move = { l, here->split, item->track, MOVE };
+	struct span there = *here, move = *here;
 	uint64_t from = item->ready_ns, until = moved_ns(l, item, search);
 
+	there.track = step->name;
+	move.phase = MOVE;
 	here->split->stolen = true;
 	here->split->victim = step->name;
 	if (step->from_ns > from) {
@@ -283,17 +297,38 @@ static uint64_t split_stolen(const struct span *here,
 	return until;
 }
 
-void ledger_split(const struct ledger *l, const struct ledger_item *item,
-		  struct ledger_split *split)
+/* Split the time from ready on, as far as @here does not leave it out. */
+static void split_ready(struct span *here, const struct ledger_item *item)
 {
-	struct span here = { l, split, item->track, WAIT };
 	uint64_t from = item->ready_ns;
 	size_t search;
 
+	if (find_search(here->ledger, item, &search))
+		from = split_stolen(here, item, search);
+	split_span(here, from, item->begin_ns);
+	here->phase = OWN;
+	split_span(here, item->begin_ns, item->end_ns);
+}
+
+void ledger_split(const struct ledger *l, const struct ledger_item *item,
+		  struct ledger_split *split)
+{
+	struct span here = { l, split, item->track, WAIT, 0, UINT64_MAX };
+
 	memset(split, 0, sizeof(*split));
-	if (find_search(l, item, &search))
-		from = split_stolen(&here, item, search);
-	split_span(&here, from, item->begin_ns);
-	here.phase = OWN;
-	split_span(&here, item->begin_ns, item->end_ns);
+	if (item->wait > 0)
+		ledger_split_wait(l, item, split);
+	split_ready(&here, item);
+}
+
+void ledger_split_between(const struct ledger *l,
+			  const struct ledger_item *item, uint64_t from_ns,
+			  uint64_t until_ns, uint64_t *parts)
+{
+	struct ledger_split split = { .ahead = 0 };
+	struct span here = { l, &split, item->track, WAIT, from_ns, until_ns };
+
+	split_ready(&here, item);
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		parts[i] += split.parts[i];
 }

@@ -7,6 +7,7 @@
 #include "bpf/cli/json.h"
 #include "bpf/recording/offcpu.h"
 #include "bpf/why/why.h"
+#include "probes/area.h"
 
 static const char *const sources[] = { "bpf", "schedstat", "none" };
 
@@ -26,7 +27,7 @@ static const struct json_field fields_of_type[] = {
 
 #define ITEM(member) JSON_FIELD(struct ledger_item, member)
 static const struct json_field fields_of_item[] = {
-	ITEM(ready_ns), ITEM(begin_ns), ITEM(end_ns), { 0 }
+	ITEM(from_ns), ITEM(ready_ns), ITEM(begin_ns), ITEM(end_ns), { 0 }
 };
 
 static void set_text(json_t *object, const char *name, const char *text)
@@ -64,7 +65,37 @@ static json_t *place_json(const struct why *why, uint32_t track)
 	return place;
 }
 
-static void set_reason(json_t *object, const struct ledger_reason *reason)
+/* Describe the lock that was waited for. */
+static json_t *lock_json(const struct why *why,
+			 const struct ledger_reason *reason)
+{
+	static const char *const kinds[AREA_WAITS_COUNT] = {
+		[AREA_WAITS_MUTEX] = "mutex",
+		[AREA_WAITS_READ] = "rwlock, to read",
+		[AREA_WAITS_WRITE] = "rwlock, to write",
+		[AREA_WAITS_ONCE] = "once",
+	};
+	json_t *object = json_object();
+	char text[32];
+
+	if (reason->kind != LEDGER_WAITED || !reason->lock) {
+		json_decref(object);
+		return json_null();
+	}
+	set_text(object, "kind", kinds[reason->lock_kind]);
+	snprintf(text, sizeof(text), "0x%" PRIx64, reason->lock);
+	set_text(object, "address", text);
+	set_text(object, "name",
+		 trace_name(why->trace, TRACE_NAME_OBJECT, reason->lock));
+	snprintf(text, sizeof(text), "0x%" PRIx64, reason->holder);
+	set_text(object, "holder", reason->holder ? text : NULL);
+	json_object_set_new(object, "others", json_boolean(reason->others));
+	set_parts(object, "holder_parts", reason->did);
+	return object;
+}
+
+static void set_reason(json_t *object, const struct why *why,
+		       const struct ledger_reason *reason)
 {
 	static const char *const hows[] = { NULL, "itself", "stopped" };
 
@@ -73,6 +104,7 @@ static void set_reason(json_t *object, const struct ledger_reason *reason)
 	set_text(object, "culprit", reason->culprit);
 	json_set_fields(object, fields_of_reason, reason);
 	json_object_set_new(object, "unseen", json_boolean(reason->unseen));
+	json_object_set_new(object, "lock", lock_json(why, reason));
 }
 
 static void set_time(json_t *object, const char *name, const struct why *why,
@@ -92,7 +124,7 @@ static json_t *reasons_json(const struct why *why,
 	for (unsigned i = 0; i < count; i++) {
 		json_t *reason = json_object();
 
-		set_reason(reason, &reasons[i]);
+		set_reason(reason, why, &reasons[i]);
 		set_place(reason, why, reasons[i].track);
 		ledger_say(&why->ledger, &reasons[i], 1, text, sizeof(text));
 		set_text(reason, "text", text);
@@ -115,6 +147,7 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 	set_place(object, why, item->track);
 	json_set_fields(object, fields_of_item, item);
 	json_set_count(object, "took_ns", ledger_took(item));
+	set_time(object, "from_time", why, item->from_ns);
 	set_time(object, "ready_time", why, item->ready_ns);
 	set_time(object, "begin_time", why, item->begin_ns);
 	set_time(object, "end_time", why, item->end_ns);
@@ -171,6 +204,7 @@ static json_t *incident_json(const struct why *why,
 	snprintf(text, sizeof(text), "0x%" PRIx64, worst->item.task);
 	set_text(object, "kind", ledger_word(worst->reasons[0].kind));
 	set_text(object, "culprit", worst->reasons[0].culprit);
+	json_object_set_new(object, "lock", lock_json(why, &worst->reasons[0]));
 	json_set_count(object, "from_ns", in->from_ns);
 	json_set_count(object, "to_ns", in->to_ns);
 	set_time(object, "from_time", why, in->from_ns);
@@ -238,7 +272,7 @@ static void set_verdict(json_t *object, const struct why *why)
 	for (unsigned i = 0; i < v->share_count; i++) {
 		json_t *share = i > 0 ? json_object() : verdict;
 
-		set_reason(share, &v->shares[i].reason);
+		set_reason(share, why, &v->shares[i].reason);
 		json_object_set_new(share, "share",
 				    json_real(v->shares[i].share));
 		json_object_set_new(share, "part_share",
@@ -278,6 +312,7 @@ static void set_about(json_t *object, const struct why *why)
 	json_set_count(object, "slower", why->verdict.slower);
 	json_set_count(object, "waiting", why->ledger.waiting);
 	json_set_count(object, "waiting_oldest_ns", why->ledger.oldest_ns);
+	json_set_count(object, "waiting_for_locks", why->ledger.stuck_count);
 }
 
 bool why_print_json(FILE *file, const struct why *why)

@@ -14,7 +14,8 @@
  * remark. */
 #define NOTEWORTHY 0.1
 
-static const char letters[LEDGER_PARTS] = { 'q', 'p', 's', 'r', 'x', 'd', '?' };
+static const char letters[LEDGER_PARTS] = { 'w', 'q', 'p', 's',
+					    'r', 'x', 'd', '?' };
 
 static const char *ending(uint64_t count)
 {
@@ -77,6 +78,29 @@ static void print_source(FILE *file, const struct why *why)
 	}
 }
 
+/* Print how many tasks still wait for locks, and the longest of these waits. */
+static void print_stuck(FILE *file, const struct why *why)
+{
+	const struct ledger *l = &why->ledger;
+	const struct ledger_wait *wait;
+	char count[32], time[32], lock[TRACE_WAIT_TEXT];
+	const char *holder;
+
+	if (!l->stuck)
+		return;
+	wait = &l->waits[l->stuck - 1];
+	holder = ledger_last_holder(l, wait->object);
+	fprintf(file,
+		"\n%s task%s for locks at the end, longest %s: %s so far, for "
+		"%s%s%s",
+		text_count(count, l->stuck_count),
+		l->stuck_count == 1 ? " waits" : "s wait",
+		wait->name < l->name_count ? l->names[wait->name] : "one",
+		text_time(time, (double)(l->stop_ns - wait->from_ns)),
+		trace_wait_name(l->trace, wait->kind, wait->object, lock),
+		holder ? ", held by " : "", holder ? holder : "");
+}
+
 static void print_about(FILE *file, const struct why *why)
 {
 	const struct trace_about *about = trace_about(why->trace);
@@ -105,6 +129,7 @@ static void print_about(FILE *file, const struct why *why)
 			text_count(text, why->ledger.waiting),
 			ending(why->ledger.waiting),
 			text_time(oldest, (double)why->ledger.oldest_ns));
+	print_stuck(file, why);
 	if (why->type)
 		fprintf(file, "\nonly tasks of %s are shown", why->type);
 	if (why->verdict.slower_than_ns > 0)
@@ -247,7 +272,7 @@ static void print_incident(FILE *file, const struct why *why, size_t index)
 		trace_label(why->trace, slow->split.victim, who);
 		fprintf(file, ", stolen from %s", who);
 	}
-	fprintf(file, "\n    at %s: ", say_when(why, slow->item.ready_ns, at));
+	fprintf(file, "\n    at %s: ", say_when(why, slow->item.from_ns, at));
 	print_parts(file, &slow->split, took);
 	for (unsigned i = 0; i < slow->reason_count; i++) {
 		ledger_say(&why->ledger, &slow->reasons[i], 1, text,

@@ -17,6 +17,7 @@
 #include "bpf/why/ledger.h"
 #include "bpf/recording/trace_play.h"
 #include "bpf/recording/trace_sinks.h"
+#include "probes/area.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SOURCES 4u
@@ -38,6 +39,8 @@ static struct event make_event(struct fuzz_input *in, uint64_t *time)
 	*time += fuzz_byte(in);
 	if (kind == EVENT_CLOCK)
 		event.a = *time / 2 + fuzz_below(in, 3);
+	else if (kind == EVENT_HELD && fuzz_below(in, 2))
+		event.a |= AREA_HOLDER_THREAD;
 	event.b = 0x5000 + fuzz_below(in, 4);
 	event.what = event_what((enum event_kind)kind, fuzz_below(in, 4),
 				fuzz_below(in, SOURCES));
@@ -78,6 +81,17 @@ static void put_switches(struct trace_writer *w, struct fuzz_input *in,
 	trace_write_switches(w, from_ns, until_ns, some, count);
 }
 
+static void put_name(struct trace_writer *w, unsigned word)
+{
+	static const char *const texts[] = { "a\"\\\n", "thread 1" };
+	bool thread = word & 4;
+
+	trace_write_name(w, (enum trace_name_of)(word & 3),
+			 thread ? 0x7001 | AREA_HOLDER_THREAD
+				: 0x5000 + (word & 3),
+			 texts[thread]);
+}
+
 static void write_trace(int file, struct fuzz_input *in)
 {
 	struct trace_meta meta = { .pid = 1, .start = { 10, 5 } };
@@ -102,8 +116,7 @@ static void write_trace(int file, struct fuzz_input *in)
 		if (word < 0xf0)
 			put_events(&w, in, &time, numbers);
 		else if (word < 0xf8)
-			trace_write_name(&w, (enum trace_name_of)(word & 1),
-					 0x5000 + (word & 3), "a\"\\\n");
+			put_name(&w, (unsigned)word);
 		else if (word < 0xfc)
 			time -= 1000;
 		else if (word < 0xfd) /* not a chunk */
@@ -225,13 +238,28 @@ static void check_text(const char *text)
 		fuzz_check(*c >= ' ' && *c <= '~', "a text with a %d", *c);
 }
 
+static void check_cause(const struct ledger_split *split,
+			const struct ledger_cause *cause)
+{
+	uint64_t did = 0;
+
+	fuzz_check(cause->ns <= split->parts[cause->part],
+		   "a cause of more than its part");
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		did += cause->did[i];
+	fuzz_check(cause->part != LEDGER_WAITED || did == cause->ns,
+		   "a holder for %" PRIu64 " ns did things for %" PRIu64,
+		   cause->ns, did);
+}
+
 static void check_slow(const struct ledger *ledger,
 		       const struct ledger_slow *slow)
 {
 	uint64_t sum = 0;
 	char text[LEDGER_TEXT];
 
-	fuzz_check(slow->item.ready_ns <= slow->item.begin_ns &&
+	fuzz_check(slow->item.from_ns <= slow->item.ready_ns &&
+			   slow->item.ready_ns <= slow->item.begin_ns &&
 			   slow->item.begin_ns <= slow->item.end_ns,
 		   "time goes back in it");
 	for (unsigned i = 0; i < LEDGER_PARTS; i++)
@@ -240,10 +268,7 @@ static void check_slow(const struct ledger *ledger,
 		   "parts of %" PRIu64 " ns, of %" PRIu64, sum,
 		   ledger_took(&slow->item));
 	for (unsigned i = 0; i < slow->split.cause_count; i++)
-		fuzz_check(
-			slow->split.causes[i].ns <=
-				slow->split.parts[slow->split.causes[i].part],
-			"a cause of more than its part");
+		check_cause(&slow->split, &slow->split.causes[i]);
 	fuzz_check(slow->reason_count > 0, "no reason");
 	ledger_say(ledger, slow->reasons, slow->reason_count, text,
 		   sizeof(text));

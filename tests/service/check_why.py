@@ -13,8 +13,9 @@ import sys
 from collections import Counter
 
 META, EVENTS, END_OF_FILE = 1, 4, 5
-CLOCK, BEGIN, END, READY = 1, 4, 5, 6
+CLOCK, BEGIN, END, READY, WAIT = 1, 4, 5, 6, 17
 YIELD = 2
+LOCKS = (1, 2, 3, 9)  # kinds of waits: mutex, rwlock, once
 ALLOWED = 0.02
 
 
@@ -27,8 +28,8 @@ def chunks(data):
 
 
 def read(path):
-    """Of each stream its events (counter, a, detail, kind), and when the recording
-    began and ended: pairs of counter and ns."""
+    """Of each stream its events (counter, a, b, detail, other, kind), and when the
+    recording began and ended: pairs of counter and ns."""
     found, ends = {}, []
     for kind, data in chunks(open(path, "rb").read()):
         if kind == META:
@@ -39,17 +40,14 @@ def read(path):
             _, stream, count = struct.unpack_from("<QII", data)
             events = found.setdefault(stream, [])
             for i in range(count):
-                time, a, _, detail, _, what = struct.unpack_from(
-                    "<QQQIHH", data, 16 + 32 * i
-                )
-                events.append((time, a, detail, what))
+                events.append(struct.unpack_from("<QQQIHH", data, 16 + 32 * i))
     return found, ends
 
 
 def clock(events, ends):
     """From the counter to ns: between pairs of both in proportion, before and behind
     them by the rate of all. Without pairs, by the ends."""
-    pairs = sorted({(time, a) for time, a, _, kind in events if kind == CLOCK})
+    pairs = sorted({(e[0], e[1]) for e in events if e[5] == CLOCK})
     pairs = pairs or ends
     (c0, n0), (c1, n1) = ends
     rate = (n1 - n0) / (c1 - c0)
@@ -67,27 +65,37 @@ def clock(events, ends):
 
 
 def items(path):
-    """The slowest first: how long from ready to the end, the task, and when."""
+    """The slowest first: how long from ready, or from the wait for a lock before, to the
+    end; the task; when it ended; and how long it waited for the lock."""
     found, ends = read(path)
     merged = []
     for events in found.values():
         ns = clock(events, ends)
         merged += [
-            (ns(time), order, a, detail, kind)
-            for order, (time, a, detail, kind) in enumerate(events)
-            if kind in (BEGIN, END, READY)
+            (ns(time), order, a, b, detail, other, kind)
+            for order, (time, a, b, detail, other, kind) in enumerate(events)
+            if kind in (BEGIN, END, READY, WAIT)
         ]
     merged.sort()
-    ready, polled, took = {}, {}, []
-    for ns, _, task, detail, kind in merged:
+    ready, polled, took, waits, again = {}, {}, [], {}, set()
+    for ns, _, task, lock, detail, other, kind in merged:
         if kind == READY:
             ready[task] = ns
         elif kind == BEGIN:
-            polled[task] = ready.pop(task, None)
-        else:
-            since = polled.pop(task, None)
-            if since is not None:
-                took.append((ns - since, task, ns))
+            polled[task] = ready.pop(task, None), waits.pop(task, None)
+        elif kind == WAIT and detail in LOCKS:
+            before = polled.get(task, (None, None))[1]
+            if not other:
+                waits[task] = ns, lock
+            elif before and before[1] == lock:
+                waits[task] = before
+                again.add(task)
+        elif kind == END:
+            since, wait = polled.pop(task, (None, None))
+            if since is not None and task not in again:
+                begin = min(wait[0], since) if wait else since
+                took.append((ns - begin, task, ns, since - begin))
+            again.discard(task)
             if detail == YIELD:
                 ready[task] = ns
     return sorted(took, reverse=True)
@@ -110,15 +118,21 @@ def check(took, why):
     assert near(parts, took[n // 1000][0]), ("p99.9", parts, took[n // 1000])
     assert sum(t["count"] for t in why["types"]) == count
     ours = {}
-    for ns, task, end in took:
-        ours.setdefault(task, []).append((end, ns))
+    for ns, task, end, waited in took:
+        ours.setdefault(task, []).append((end, ns, waited))
     for slow in why["slowest"]:
         whole = sum(slow["parts"].values())
-        assert whole == slow["took_ns"] == slow["end_ns"] - slow["ready_ns"], slow
-        end, ns = min(
+        assert whole == slow["took_ns"] == slow["end_ns"] - slow["from_ns"], slow
+        assert slow["parts"]["waited"] == slow["ready_ns"] - slow["from_ns"], slow
+        end, ns, waited = min(
             ours[int(slow["task"], 16)], key=lambda o: abs(o[0] - slow["end_ns"])
         )
         assert near(whole, ns) and abs(end - slow["end_ns"]) < 1e6, (slow, end, ns)
+        assert near(slow["parts"]["waited"], waited), (slow, waited)
+        for reason in [slow["reason"], *slow["also"]]:
+            if reason["lock"]:
+                did = sum(reason["lock"]["holder_parts"].values())
+                assert did == reason["ns"] <= slow["parts"]["waited"], slow
     return parts, took[n // 1000][0]
 
 

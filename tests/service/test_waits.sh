@@ -65,6 +65,13 @@ deadlocked()
 	done
 }
 
+# Of skua why: the lock, and what its holder did.
+blamed='any(r["kind"] == "waited" and r["lock"]["name"] == "accounts" and
+	r["culprit"] in ("debit", "credit") and
+	2 * r["lock"]["holder_parts"]["running"] > r["ns"] > 200_000 and
+	sum(s["parts"].values()) == s["took_ns"]
+		for s in d["slowest"] for r in [s["reason"]] + s["also"])'
+
 for way in "${ways[@]}"; do
 	kind=two
 	begin "$way" $kind
@@ -95,6 +102,12 @@ for way in "${ways[@]}"; do
 	done
 	expect "$way: $kind, after $i times" test $i -lt 100
 	expect "$way: $kind" shows 'd["deadlocks"] == []'
+	for ((i = 0; i < 10; i++)); do
+		run why -p "$pid" --for 0.5 --slowest 1000 --json
+		shows "$blamed" && break
+	done
+	expect "$way: $kind: why" exited 0
+	expect "$way: $kind: why" shows "$blamed"
 	stop locks
 done
 

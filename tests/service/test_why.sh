@@ -10,7 +10,7 @@ source "$(dirname "$0")/checks.sh"
 skua=$build/bpf/skua
 programs=$build/tests/programs
 bench=$build/bench/skua-bench
-for program in "$skua" "$bench" "$programs"/{burst,hog,late,neighbour}; do
+for program in "$skua" "$bench" "$programs"/{burst,hog,late,locks,neighbour}; do
 	needs "$program"
 done
 tested=("$skua")
@@ -113,6 +113,22 @@ expect 'nothing in it' out_has 'verdict: no task was seen to wait and be polled'
 run why "$scratch/cut.skua"
 expect 'its end is missing' out_has 'the end is missing'
 
+# --- waits for locks ---------------------------------------------------------------
+
+python3 -B tests/service/traces.py locks >"$scratch/locks.skua"
+run why "$scratch/locks.skua"
+expect 'locks' exited 0
+expect 'locks' narrow
+expect 'locks' out_has '1 task waits for locks at the end, longest http_read: 1.4 ms so far, for mutex 0x6300'
+expect 'locks' out_has 'waited 909 us for mutex accounts, held by parse, which ran for 900 us'
+expect 'locks' out_has 'waited 948 us for rwlock a "b", to read, held by thread 4720, which'
+expect 'locks' out_has ' for 700 us and ran for 248 us'
+run why "$scratch/locks.skua" --json
+expect 'locks' shows 'd["waiting_for_locks"] == 1'
+python3 -B tests/service/check_why.py "$scratch/locks.skua" "$scratch/out" \
+	>"$scratch/sums" 2>&1 || code=$?
+expect "the parts of locks: $(tail -n 1 "$scratch/sums")" exited 0
+
 # --- incidents -------------------------------------------------------------------
 
 run why "$scratch/incidents.skua"
@@ -169,10 +185,10 @@ refuses 1 "--type is 'http', of which no task was polled; these were: " why \
 start hog "$programs/hog"
 while
 	run why -p "${pids[hog]}" --for 1 --slowest 1
-	out_lacks '[q queued, p parked' # others may keep it from running
+	out_lacks '[w waited, q queued' # others may keep it from running
 do :; done
 expect 'as text' exited 0
-expect 'as text' grep -qE '^ 1  \[[qpsrxd? ]{20}\] .* on worker [01](, stolen from worker [01])?$' "$scratch/out"
+expect 'as text' grep -qE '^ 1  \[[wqpsrxd? ]{20}\] .* on worker [01](, stolen from worker [01])?$' "$scratch/out"
 expect 'as text' grep -q '^verdict: ' "$scratch/out"
 known=yes
 if out_has 'the threads that had the CPUs are known'; then
@@ -215,6 +231,18 @@ if [[ $known == yes ]]; then
 	expect 'the neighbour is seen' out_has '"culprit":"neighbour"'
 	stop neighbour
 fi
+
+# A mutex that is held for a millisecond, of which nothing tells but the waits for it.
+start locks "$programs/locks" hold
+blames locks 'any(r["kind"] == "waited" and r["lock"]["name"] == "accounts" and
+	r["culprit"] in ("debit", "credit") and r["ns"] > 200_000 and
+	2 * r["lock"]["holder_parts"]["running"] > r["ns"]
+		for s in d["slowest"] for r in [s["reason"]] + s["also"])'
+adds_up locks
+run why "$scratch/locks.skua"
+expect locks out_has ' for mutex accounts, held by '
+expect locks narrow
+stop locks
 
 # Before its tasks are ready. How long others had the CPU meanwhile changes nothing.
 start late "$programs/late"

@@ -6,10 +6,14 @@
 
 #include "bpf/recording/offcpu.h"
 #include "bpf/why/ledger.h"
+#include "probes/area.h"
+
+#define THREAD (AREA_HOLDER_THREAD | 0x8000u)
 
 #define TASK  0x7000u
 #define TYPE  0x5000u
 #define OTHER 0x5001u
+#define LOCK  0x6000u
 
 /* A file in memory; counter and time are the same. Streams 0 and 1 are workers, with
  * threads 10 and 11; 2 is outside. */
@@ -47,6 +51,8 @@ static int set_up(void **state)
 	}
 	trace_write_name(&f->writer, TRACE_NAME_TYPE, TYPE, "some");
 	trace_write_name(&f->writer, TRACE_NAME_TYPE, OTHER, "other");
+	trace_write_name(&f->writer, TRACE_NAME_OBJECT, LOCK, "accounts");
+	trace_write_name(&f->writer, TRACE_NAME_HOLDER, THREAD, "thread 10");
 	*state = f;
 	return 0;
 }
@@ -177,6 +183,7 @@ struct step {
 	uint64_t from_ns, until_ns;
 	uint64_t a, b; /* the task, and its type */
 	uint32_t kind, detail;
+	uint16_t other;
 	const char *comm;
 };
 
@@ -196,7 +203,7 @@ static void record(struct file *f, const struct step *it)
 		break;
 	case NOTES:
 		note(f, it->stream, it->from_ns, (enum event_kind)it->kind,
-		     it->a, it->b, it->detail, 0);
+		     it->a, it->b, it->detail, it->other);
 		break;
 	case LOSES:
 		f->first[it->stream] += it->a;
@@ -222,6 +229,18 @@ static void record(struct file *f, const struct step *it)
 #define NOTE(on, ns, what_kind, first, second, more)                   \
 	STEP(NOTES, .stream = (on), .from_ns = (ns), .a = (first),     \
 	     .b = (second), .kind = (what_kind), .detail = (more))
+#define BEGIN(on, ns, task, type) \
+	NOTE(on, ns, EVENT_BEGIN, task, type, EVENT_NAME_TYPE)
+#define PENDING(on, ns, task) NOTE(on, ns, EVENT_END, task, 0, SKUA_PENDING)
+/* It has to wait for the lock, which @holder holds. */
+#define WAIT(on, ns, task, holder)                                     \
+	NOTE(on, ns, EVENT_WAIT, task, LOCK, AREA_WAITS_MUTEX),        \
+	NOTE(on, ns, EVENT_HELD, holder, LOCK, 0)
+#define AGAIN(on, ns, task, holder)                                    \
+	STEP(NOTES, .stream = (on), .from_ns = (ns), .a = (task),      \
+	     .b = LOCK, .kind = EVENT_WAIT,                            \
+	     .detail = AREA_WAITS_MUTEX, .other = 1),                  \
+	NOTE(on, ns, EVENT_HELD, holder, LOCK, 0)
 #define LOST(on, count) STEP(LOSES, .stream = (on), .a = (count))
 #define WATCHED(from, until) STEP(KNOWS, .from_ns = (from), .until_ns = (until))
 #define SWITCHED(ns, how, other)                                       \
@@ -231,7 +250,7 @@ static void record(struct file *f, const struct step *it)
 /* A recording, and the texts of the items of some tasks. */
 struct split {
 	const char *name;
-	struct step steps[20];
+	struct step steps[28];
 	struct {
 		uint64_t task;
 		const char *text;
@@ -268,6 +287,20 @@ static void also_events_lost(const struct file *f)
 {
 	assert_int_equal(f->ledger.count, 1);
 	assert_int_equal(f->ledger.incomplete, 2);
+}
+
+static void also_lock_taken_again(const struct file *f)
+{
+	assert_int_equal(f->verdict.slow_count, 3);
+	assert_int_equal(ledger_took(&f->verdict.slow[0].item), 170);
+	assert_int_equal(ledger_took(&f->verdict.slow[1].item), 160);
+}
+
+static void also_still_waits(const struct file *f)
+{
+	assert_int_equal(f->ledger.stuck_count, 1);
+	assert_int_equal(f->ledger.waits[f->ledger.stuck - 1].from_ns, 160);
+	assert_string_equal(ledger_last_holder(&f->ledger, LOCK), "other");
 }
 
 /* Recordings, and the parts of their items. */
@@ -414,6 +447,141 @@ static const struct split splits[] = {
 			     "queued 10, running 10, waited 10 ns while worker 0 was "
 			     "between polls; ran for 10 ns itself" } },
 		.also = also_events_lost,
+	},
+	/* The holder was polled on worker 0, and lost its CPU. */
+	{
+		.name = "split__waits_for_a_lock__tells_what_its_holder_did",
+		.steps = { CLOCK(100), WATCHED(90, 300), READY(2, 110, TASK),
+			   READY(2, 110, TASK + 1), BEGIN(0, 120, TASK, OTHER),
+			   BEGIN(1, 130, TASK + 1, TYPE),
+			   WAIT(1, 200, TASK + 1, TASK),
+			   PENDING(1, 210, TASK + 1), READY(0, 880, TASK + 1),
+			   NOTE(0, 900, EVENT_END, TASK, 0, SKUA_DONE),
+			   POLL(1, 920, 990, TASK + 1, TYPE), CLOCK(1000),
+			   SWITCHED(300, PREEMPTED, "one"), WATCHED(301, 700),
+			   SWITCHED(700, IN, "one"), WATCHED(701, 1000) },
+		.items = { { TASK + 1,
+			     "waited 680, queued 40, running 70, waited 680 ns for "
+			     "mutex accounts, held by other, which was preempted for "
+			     "400 ns and ran for 280 ns" } },
+	},
+	/* It was woken at 400, but another task took the lock. */
+	{
+		.name = "split__lock_was_taken_by_another__waits_on",
+		.steps = { CLOCK(100), READY(2, 110, TASK + 1),
+			   BEGIN(0, 120, TASK + 1, TYPE),
+			   WAIT(0, 200, TASK + 1, TASK),
+			   PENDING(0, 210, TASK + 1), READY(1, 400, TASK + 1),
+			   BEGIN(0, 410, TASK + 1, TYPE),
+			   AGAIN(0, 420, TASK + 1, TASK + 2),
+			   PENDING(0, 430, TASK + 1), READY(2, 900, TASK + 1),
+			   POLL(0, 910, 990, TASK + 1, TYPE),
+			   POLL(1, 950, 960, TASK, OTHER),
+			   POLL(1, 970, 980, TASK + 2, TYPE), CLOCK(1000) },
+		.items = { { TASK + 1,
+			     "waited 700, queued 10, running 80, waited 480 ns for "
+			     "mutex accounts, held by some, which waited itself for "
+			     "480 ns; waited 220 ns for mutex accounts, held by "
+			     "other, which waited itself for 220 ns; ran for 80 ns "
+			     "itself" } },
+	},
+	{
+		.name = "split__lock_taken_again__is_another_wait",
+		.steps = { CLOCK(100), READY(2, 110, TASK),
+			   BEGIN(0, 120, TASK, TYPE), WAIT(0, 200, TASK, 0),
+			   PENDING(0, 210, TASK), READY(2, 300, TASK),
+			   BEGIN(0, 310, TASK, TYPE), WAIT(0, 350, TASK, 0),
+			   PENDING(0, 360, TASK), READY(2, 500, TASK),
+			   POLL(0, 510, 520, TASK, TYPE), CLOCK(1000) },
+		.items = { { TASK,
+			     "waited 150, queued 10, running 10, waited 150 ns for "
+			     "mutex accounts, held by nobody that is known" } },
+		.also = also_lock_taken_again,
+	},
+	/* The first of two waiters gets the lock, and keeps the second waiting. */
+	{
+		.name = "split__lock_is_handed_on__blames_both_holders",
+		.steps = { CLOCK(100), READY(2, 110, TASK),
+			   READY(2, 111, TASK + 1), READY(2, 112, TASK + 2),
+			   BEGIN(1, 120, TASK, OTHER),
+			   POLL(0, 125, 130, TASK + 3, OTHER),
+			   BEGIN(0, 140, TASK + 1, TYPE),
+			   WAIT(0, 150, TASK + 1, TASK),
+			   PENDING(0, 160, TASK + 1),
+			   BEGIN(0, 170, TASK + 2, TYPE),
+			   WAIT(0, 200, TASK + 2, TASK),
+			   PENDING(0, 210, TASK + 2), READY(1, 500, TASK + 1),
+			   NOTE(1, 510, EVENT_END, TASK, 0, SKUA_DONE),
+			   BEGIN(0, 600, TASK + 1, TYPE),
+			   READY(0, 890, TASK + 2),
+			   NOTE(0, 900, EVENT_END, TASK + 1, 0, SKUA_DONE),
+			   POLL(0, 910, 920, TASK + 2, TYPE), CLOCK(1000) },
+		.items = { { TASK + 2,
+			     "waited 690, queued 20, running 10, waited 390 ns for "
+			     "mutex accounts, held by some, which ran for 290 ns and "
+			     "was queued for 100 ns; waited 300 ns for mutex "
+			     "accounts, held by other, which ran for 300 ns" } },
+	},
+	/* The first of two waiters gives up: the lock stays where it is. */
+	{
+		.name = "split__another_gives_up__has_not_held_the_lock",
+		.steps = { CLOCK(100), READY(2, 111, TASK + 1),
+			   READY(2, 112, TASK + 2),
+			   BEGIN(0, 140, TASK + 1, TYPE),
+			   WAIT(0, 150, TASK + 1, THREAD),
+			   PENDING(0, 160, TASK + 1),
+			   BEGIN(0, 170, TASK + 2, TYPE),
+			   WAIT(0, 200, TASK + 2, THREAD),
+			   PENDING(0, 210, TASK + 2), READY(0, 500, TASK + 1),
+			   BEGIN(0, 600, TASK + 1, TYPE),
+			   NOTE(0, 610, EVENT_GIVE_UP, TASK + 1, LOCK, 110),
+			   NOTE(0, 650, EVENT_END, TASK + 1, 0, SKUA_DONE),
+			   READY(2, 900, TASK + 2),
+			   POLL(0, 910, 920, TASK + 2, TYPE), CLOCK(1000) },
+		.items = { { TASK + 2,
+			     "waited 700, queued 10, running 10, waited 700 ns for "
+			     "mutex accounts, held by thread 10" },
+			   { TASK + 1,
+			     "waited 350, queued 100, running 50, waited 350 ns for "
+			     "mutex accounts, held by thread 10; waited 100 ns "
+			     "while worker 0 was between polls" } },
+	},
+	/* Of a thread, the kernel knows. */
+	{
+		.name = "split__a_thread_has_the_lock__tells_what_it_did",
+		.steps = { CLOCK(100), WATCHED(90, 300),
+			   READY(2, 110, TASK + 1),
+			   BEGIN(1, 120, TASK + 1, TYPE),
+			   WAIT(1, 200, TASK + 1, THREAD),
+			   PENDING(1, 210, TASK + 1), READY(2, 900, TASK + 1),
+			   POLL(1, 920, 990, TASK + 1, TYPE), CLOCK(1000),
+			   SWITCHED(300, ASLEEP, ""), WATCHED(301, 800),
+			   SWITCHED(800, IN, ""), WATCHED(801, 1000) },
+		.items = { { TASK + 1,
+			     "waited 700, queued 20, running 70, waited 700 ns for "
+			     "mutex accounts, held by thread 10, which was blocked in "
+			     "the kernel for 500 ns and ran for 200 ns" } },
+	},
+	{
+		.name = "split__events_lost__forgets_waits_for_locks",
+		.steps = { CLOCK(100), READY(2, 110, TASK),
+			   BEGIN(0, 120, TASK, TYPE), WAIT(0, 200, TASK, 0),
+			   PENDING(0, 210, TASK), LOST(1, 3),
+			   NOTE(1, 300, EVENT_PARK, 0, 0, 0),
+			   READY(2, 900, TASK), POLL(0, 910, 920, TASK, TYPE),
+			   CLOCK(1000) },
+		.items = { { TASK,
+			     "queued 10, running 10, waited 10 ns while worker 0 was "
+			     "between polls; ran for 10 ns itself" } },
+	},
+	{
+		.name = "split__lock_never_granted__is_counted_at_the_end",
+		.steps = { CLOCK(100), READY(2, 110, TASK),
+			   POLL(1, 120, 130, TASK + 1, OTHER),
+			   BEGIN(0, 140, TASK, TYPE),
+			   WAIT(0, 160, TASK, TASK + 1), PENDING(0, 200, TASK),
+			   CLOCK(1000) },
+		.also = also_still_waits,
 	},
 };
 
