@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/atomic.h"
 #include "probes/area.h"
 
 struct skua_fiber;
@@ -75,6 +76,13 @@ struct arena *arena_map(void *owner, unsigned order, int node);
 
 /* arena_unmap - unmap an arena whose stacks are cold */
 void arena_unmap(struct arena *arena);
+
+/* stack_fiber - the fiber that has a stack. Writer: the worker that begins or ends the
+ * fiber. Readers: it; threads that cancel (fiber_cancel.h); tools. */
+static inline _Atomic(struct skua_fiber *) *stack_fiber(struct stack *stack)
+{
+	return (_Atomic(struct skua_fiber *) *)&stack->fiber;
+}
 
 /* arena_all_cold - are all stacks cold? */
 static inline bool arena_all_cold(const struct arena *arena)

@@ -8,6 +8,7 @@
 
 #include "core/base/boundary.h"
 #include "core/base/clock.h"
+#include "core/fiber/fiber_cancel.h"
 #include "core/fiber/fiber_stacks.h"
 #include "core/fiber/switch.h"
 #include "core/fiber/watched.h"
@@ -103,7 +104,7 @@ static int end(void *arg)
 	struct skua_fiber *self = arg;
 
 	timers_cancel(timer_of(self));
-	((struct stack *)self->stack)->fiber = NULL;
+	fiber_cancel_leave(current_worker->pool, self->stack);
 	watched_end(self->stack);
 	if (!(self->flags & FIBER_ON_STACK)) {
 		fiber_stacks_give(current_worker, self->stack);
@@ -159,7 +160,8 @@ static __attribute__((noinline)) bool begin(struct skua_fiber *self)
 		self->stack = stack;
 	}
 	self->context = fiber_switch_prepare(top, fiber_main, self);
-	stack->fiber = self;
+	/* Release: the fiber's state. Pairs with the acquire in stacks_visit(). */
+	atomic_store_release(stack_fiber(stack), self);
 	watched_begin(stack);
 	return true;
 }
@@ -168,8 +170,8 @@ static __attribute__((noinline)) enum skua_poll
 retry_later(struct skua_fiber *self)
 {
 	fiber_stacks_missing(current_worker);
-	timers_add(current_worker, timer_of(self), &self->task,
-		   clock_now_ns() + RETRY_NS);
+	timers_add_exact(current_worker, timer_of(self), &self->task,
+			 clock_now_ns() + RETRY_NS);
 	return SKUA_PENDING;
 }
 

@@ -14,11 +14,9 @@ static void wait_to_trim(struct worker *worker, uint64_t now_ns)
 {
 	struct fiber_stacks *stacks = worker->fiber_stacks;
 
-	/* In a shutdown that cancels, each timer fires at once. */
-	stacks->trims = !pool_cancelling(worker->pool);
-	if (stacks->trims)
-		timers_add(worker, (struct timer *)&stacks->timer,
-			   &stacks->trim, now_ns + STACKS_IDLE_NS);
+	stacks->trims = true;
+	timers_add_exact(worker, (struct timer *)&stacks->timer, &stacks->trim,
+			 now_ns + STACKS_IDLE_NS);
 }
 
 static enum skua_poll trim(struct skua_task *self)

@@ -355,6 +355,44 @@ bool stacks_trim(struct stack_cache *cache, uint64_t now_ns)
 	return warm;
 }
 
+/* ---- their fibers ------------------------------------------------------------------- */
+
+static void visit_arena(const struct arena *arena,
+			void (*act)(struct skua_fiber *fiber, void *arg),
+			void *arg)
+{
+	for (unsigned i = 0; i < arena->count; i++) {
+		struct stack *stack =
+			(struct stack *)(uintptr_t)arena->area.stacks[i];
+		/* Acquire: the fiber's state, from its spawn on. Pairs with the
+		 * release in begin(), fiber.c. A stack that is being made cold
+		 * reads as zeros: it has no fiber. */
+		struct skua_fiber *fiber =
+			stack ? atomic_load_acquire(stack_fiber(stack)) : NULL;
+
+		if (fiber)
+			act(fiber, arg);
+	}
+}
+
+void stacks_visit(struct stacks *stacks,
+		  void (*act)(struct skua_fiber *fiber, void *arg), void *arg)
+{
+	const struct arena *arena;
+
+	pthread_mutex_lock(&stacks->lock);
+	arena = (const struct arena *)(uintptr_t)stacks->area.arenas;
+	for (; arena; arena = (const struct arena *)(uintptr_t)arena->area.next)
+		visit_arena(arena, act, arg);
+	pthread_mutex_unlock(&stacks->lock);
+}
+
+void stacks_pass(struct stacks *stacks)
+{
+	pthread_mutex_lock(&stacks->lock);
+	pthread_mutex_unlock(&stacks->lock);
+}
+
 /* ---- begin and end ------------------------------------------------------------------ */
 
 void stacks_init(struct stacks *stacks, int node, unsigned default_order)

@@ -76,6 +76,18 @@ struct stack *stacks_take(struct stacks *stacks, struct stack_cache *cache,
 void stacks_give(struct stack_cache *cache, struct stack *stack);
 
 /**
+ * stacks_visit - call @act with each fiber that a stack points at
+ *
+ * Holds the lock meanwhile, which keeps a fiber from its end only as fiber_cancel.h
+ * explains.
+ */
+void stacks_visit(struct stacks *stacks,
+		  void (*act)(struct skua_fiber *fiber, void *arg), void *arg);
+
+/* stacks_pass - wait until no thread is in stacks_visit() that was so before */
+void stacks_pass(struct stacks *stacks);
+
+/**
  * stacks_trim - make stacks cold that were not used for STACKS_IDLE_NS
  * @cache: of the calling worker; the second of two calls STACKS_IDLE_NS apart finds its
  *         idle stacks

@@ -51,7 +51,8 @@ struct pool {
 	const struct llc_groups *groups;
 	struct timer_deadlines *deadlines; /* by group */
 	struct tuning tuning;
-	bool membarrier; /* does membarrier_fence() work? (lifo_slot.h) */
+	bool membarrier; /* does membarrier_fence() work? (lifo_slot.h,
+			  * fiber_cancel.h) */
 	/* Called by a worker at the end of a tick when its affinity_due_ns has
 	 * come; affinity holds the state for that. */
 	void (*recheck_affinity)(struct worker *worker, uint64_t now_ns);

@@ -50,8 +50,8 @@ static void alert_sentinel(struct pool *pool, const struct timers *timers)
 		sentinel_summon(pool);
 }
 
-bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
-		uint64_t when_ns)
+static bool add(struct worker *w, struct timer *timer, struct skua_task *task,
+		uint64_t when_ns, bool exact)
 {
 	struct timers *timers = &w->timers;
 	bool earliest;
@@ -64,7 +64,7 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	/* Relaxed: only the caller uses the timer at this point. */
 	atomic_store_relaxed(&timer->worker, w);
 	/* Relaxed: the flag is set before timers_fire_all() takes this lock. */
-	if (pool_cancelling(w->pool))
+	if (!exact && pool_cancelling(w->pool))
 		when_ns = 0;
 	/* Relaxed: written under the lock. */
 	earliest = when_ns < atomic_load_relaxed(timers->next_ns);
@@ -75,6 +75,18 @@ bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 	if (earliest)
 		alert_sentinel(w->pool, timers);
 	return true;
+}
+
+bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
+		uint64_t when_ns)
+{
+	return add(w, timer, task, when_ns, false);
+}
+
+bool timers_add_exact(struct worker *w, struct timer *timer,
+		      struct skua_task *task, uint64_t when_ns)
+{
+	return add(w, timer, task, when_ns, true);
 }
 
 /* Take the task out of a timer that has left the wheel. From then on, the
@@ -130,15 +142,12 @@ bool timers_queued(const struct timer *timer)
 	return queued;
 }
 
-/* Wake the tasks of up to BATCH timers that are due. The caller has locked;
- * this unlocks. Returns whether there is more to fire. */
-static bool fire_batch(struct timers *timers, uint64_t now_ns)
+/* Wake the tasks of timers that have left the wheel. The caller has locked; this
+ * unlocks. */
+static void fire_out(struct timers *timers, struct timer_entry *const due[],
+		     unsigned count)
 {
-	struct timer_entry *due[BATCH];
 	struct skua_task *tasks[BATCH];
-	bool more;
-	unsigned count =
-		timer_wheel_expire(&timers->wheel, now_ns, due, BATCH, &more);
 
 	for (unsigned i = 0; i < count; i++)
 		tasks[i] = take_task_locked((struct timer *)due[i]);
@@ -151,15 +160,19 @@ static bool fire_batch(struct timers *timers, uint64_t now_ns)
 		schedule_wake_by_value(tasks[i]);
 	if (count > 0)
 		schedule_wake_by_value(tasks[0]);
-	return more;
 }
 
-/* Return the time of the clock, or UINT64_MAX once all timers must fire. */
-static uint64_t now_locked(const struct pool *pool)
+/* Wake the tasks of up to BATCH timers that are due. The caller has locked;
+ * this unlocks. Returns whether there is more to fire. */
+static bool fire_batch(struct timers *timers)
 {
-	/* Relaxed: pool_cancel() sets the flag before timers_fire_all() takes
-	 * this lock. */
-	return pool_cancelling(pool) ? UINT64_MAX : clock_now_ns();
+	struct timer_entry *due[BATCH];
+	bool more;
+	unsigned count = timer_wheel_expire(&timers->wheel, clock_now_ns(), due,
+					    BATCH, &more);
+
+	fire_out(timers, due, count);
+	return more;
 }
 
 /* Take a deadline that has come, and with it the duty to fire its timers and
@@ -196,7 +209,7 @@ static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
 	 * queues those after the latest batch. */
 	do {
 		lock_to_fire(w, timers);
-		more = fire_batch(timers, now_locked(w->pool));
+		more = fire_batch(timers);
 	} while (more && take_deadline(timers->next_ns, now_ns));
 	alert_sentinel(w->pool, timers);
 }
@@ -234,13 +247,27 @@ void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others)
 	}
 }
 
+/* Timers that are added while the lock is free between two batches are not in the list.
+ * So this ends, even if tasks add theirs again and again. */
+static void fire_all(struct timers *timers)
+{
+	struct timer_entry *due[BATCH];
+	unsigned count;
+
+	pi_lock_take(&timers->lock);
+	timer_wheel_take_all(&timers->wheel, &timers->all);
+	for (;;) {
+		count = timer_wheel_hand_out(&timers->wheel, &timers->all, due,
+					     BATCH);
+		fire_out(timers, due, count);
+		if (count < BATCH)
+			return;
+		pi_lock_take(&timers->lock);
+	}
+}
+
 void timers_fire_all(struct pool *pool)
 {
-	for (unsigned i = 0; i < pool->worker_count; i++) {
-		struct timers *timers = &pool->workers[i]->timers;
-
-		do {
-			pi_lock_take(&timers->lock);
-		} while (fire_batch(timers, UINT64_MAX));
-	}
+	for (unsigned i = 0; i < pool->worker_count; i++)
+		fire_all(&pool->workers[i]->timers);
 }

@@ -55,6 +55,9 @@ struct timers {
 	 */
 	struct pi_lock lock;
 	struct timer_wheel wheel; /* of struct timer, under the lock */
+	/* Timers that timers_fire_all() has taken out of the wheel and has yet to
+	 * fire, under the lock. */
+	struct timer_link all;
 };
 
 /* struct skua_timer as the scheduler sees it. */
@@ -73,11 +76,16 @@ struct timer {
 void timers_init(struct timers *timers, struct timer_slot *slots,
 		 atomic_u64 *next_ns);
 
-/* timers_add - add a timer that wakes @task at @when_ns of the monotonic clock;
- * @w is the calling worker, which polls @task. Return: false if the timer is
- * queued already. */
+/* timers_add - add a timer that wakes @task at @when_ns of the monotonic clock, or at once
+ * in a shutdown that cancels; @w is the calling worker, which polls @task. Return:
+ * false if the timer is queued already. */
 bool timers_add(struct worker *w, struct timer *timer, struct skua_task *task,
 		uint64_t when_ns);
+
+/* timers_add_exact - the same for a task that knows by itself whether it is cancelled:
+ * once timers_fire_all() has begun, this timer still fires at its time */
+bool timers_add_exact(struct worker *w, struct timer *timer,
+		      struct skua_task *task, uint64_t when_ns);
 
 /* timers_cancel - take a timer out of its wheel. Threads: any. Return: true if
  * it was queued: it will not fire. */
@@ -100,8 +108,8 @@ void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others);
  * other group */
 void timers_take_turn(struct worker *w);
 
-/* timers_fire_all - wake the tasks of all timers, after pool_cancel(): timers
- * that are added later fire at once */
+/* timers_fire_all - wake the tasks of all timers that were added before; one thread at a
+ * time. After pool_cancel(), timers_add() makes later ones due at once. */
 void timers_fire_all(struct pool *pool);
 
 #endif

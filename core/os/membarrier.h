@@ -61,7 +61,8 @@ static inline bool membarrier_or_fence(bool works)
 	if (works)
 		return membarrier_fence();
 	/* Orders what the caller stored before what it loads from now on.
-	 * Pairs with the other side's fence: lifo_slot_take_owner(). */
+	 * Pairs with the other side's fence: lifo_slot_take_owner(),
+	 * fiber_cancel_leave(). */
 	atomic_fence_seq_cst();
 	return true;
 }

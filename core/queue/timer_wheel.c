@@ -211,11 +211,10 @@ static void move_ahead(struct timer_wheel *wheel, unsigned left)
 	}
 }
 
-/* Hand out up to @most timers of a slot of level 0. Return: how many. */
-static unsigned hand_out(struct timer_wheel *wheel, unsigned at,
-			 struct timer_entry **due, unsigned most)
+unsigned timer_wheel_hand_out(struct timer_wheel *wheel,
+			      struct timer_link *list, struct timer_entry **due,
+			      unsigned most)
 {
-	struct timer_link *list = &wheel->slots[at].list;
 	unsigned count = 0;
 
 	while (count < most && !list_empty(list)) {
@@ -279,7 +278,9 @@ unsigned timer_wheel_expire(struct timer_wheel *wheel, uint64_t now_ns,
 			return count;
 		wheel->cursor = slot->earliest;
 		if (lowest)
-			count += hand_out(wheel, at, due + count, most - count);
+			count += timer_wheel_hand_out(
+				wheel, &wheel->slots[at].list, due + count,
+				most - count);
 		else
 			moves -= move_down(wheel, at, moves);
 	}
@@ -287,6 +288,31 @@ unsigned timer_wheel_expire(struct timer_wheel *wheel, uint64_t now_ns,
 	move_ahead(wheel, moves);
 	*more = false;
 	return count;
+}
+
+/* Move all timers of a list, which is not empty, to the end of another one. */
+static void list_append_all(struct timer_link *list, struct timer_link *from)
+{
+	from->next->prev = list->prev;
+	list->prev->next = from->next;
+	from->prev->next = list;
+	list->prev = from->prev;
+	list_init(from);
+}
+
+void timer_wheel_take_all(struct timer_wheel *wheel, struct timer_link *all)
+{
+	const struct timer_slot *slot;
+
+	list_init(all);
+	while ((slot = first_slot(wheel)) != NULL) {
+		unsigned at = (unsigned)(slot - wheel->slots);
+
+		/* A timer that is cancelled in @all finds its slot empty, or
+		 * with other timers (timer_wheel_cancel()). */
+		list_append_all(all, &wheel->slots[at].list);
+		vacate(wheel, at);
+	}
 }
 
 uint64_t timer_wheel_next(const struct timer_wheel *wheel)

@@ -189,6 +189,21 @@ unsigned timer_wheel_expire(struct timer_wheel *wheel, uint64_t now_ns,
 			    bool *more);
 
 /**
+ * timer_wheel_take_all - move all timers to a list
+ * @all: receives them, about in the order of their deadlines
+ *
+ * The time of the wheel stays as it is. A timer in the list still counts as queued: it may
+ * be cancelled, until timer_wheel_hand_out() has handed it out.
+ *
+ * O(TIMER_WHEEL_SLOTS_TOTAL), however many timers there are.
+ */
+void timer_wheel_take_all(struct timer_wheel *wheel, struct timer_link *all);
+
+/* timer_wheel_hand_out - remove up to @most timers from such a list. Return: how many */
+unsigned timer_wheel_hand_out(struct timer_wheel *wheel, struct timer_link *all,
+			      struct timer_entry **due, unsigned most);
+
+/**
  * timer_wheel_next - return when to call timer_wheel_expire() again, in ns
  *
  * O(1). No timer is due before the returned time. It is when the earliest timer

@@ -11,6 +11,7 @@
 
 #include "core/loop/current.h"
 #include "core/base/clock.h"
+#include "core/fiber/fiber_cancel.h"
 #include "core/runtime/left.h"
 #include "core/os/log.h"
 #include "core/base/memory.h"
@@ -323,6 +324,25 @@ int skua_runtime_drain(struct skua_runtime *rt)
 	return code;
 }
 
+/* cancel_all - cancel all tasks, and wake those that wait for a time, in a wait of the
+ * library, or in a fiber */
+static void cancel_all(struct skua_runtime *rt)
+{
+	const struct node_allocs *allocs = &rt->worker_memory.allocs;
+
+	pool_cancel(&rt->pool);
+	timers_fire_all(&rt->pool);
+	if (!fiber_cancel_fence(&rt->pool)) {
+		log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+			"shutdown: membarrier() is denied since the runtime was "
+			"created, so fibers that wait without a deadline go on "
+			"waiting. Allow it, or cancel these fibers");
+		return;
+	}
+	for (unsigned i = 0; i < allocs->count; i++)
+		fiber_cancel_all(&allocs->nodes[i].stacks);
+}
+
 int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 			  enum skua_shutdown how)
 {
@@ -339,10 +359,8 @@ int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
 	if (deadline_ns < now_ns)
 		deadline_ns = UINT64_MAX;
 	pool_close(&rt->pool);
-	if (how == SKUA_SHUTDOWN_CANCEL) {
-		pool_cancel(&rt->pool);
-		timers_fire_all(&rt->pool);
-	}
+	if (how == SKUA_SHUTDOWN_CANCEL)
+		cancel_all(rt);
 	if (!wait_drained(rt, deadline_ns)) {
 		struct skua_error what;
 

@@ -202,8 +202,9 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 	begin_at(wait, current_worker->tick.start_ns);
 	if (current_worker->telemetry.recorder.on)
 		record_wait(current_worker, wait);
-	if (left_of(deadline_ns, give_up) != SKUA_FOREVER_NS)
-		timers_add(current_worker, timer, self, deadline_ns);
+	/* Also without a deadline: a shutdown that cancels finds the wait by its timer. */
+	timers_add_exact(current_worker, timer, self,
+			 left_of(deadline_ns, give_up));
 	return code;
 }
 
@@ -256,7 +257,8 @@ static __attribute__((noinline)) void prepare_slowly(struct worker *worker,
 			return;
 		timers_cancel(timer);
 	}
-	timers_add(worker, timer, &fiber->task, deadline_ns);
+	/* Exact: a fiber that masks cancels waits on in a shutdown that cancels. */
+	timers_add_exact(worker, timer, &fiber->task, deadline_ns);
 }
 
 /* Note for tools what the fiber waits for, and wake it at a deadline. A separate function:

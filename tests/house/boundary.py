@@ -27,6 +27,7 @@ EXCEPTIONS = {
     "core/parallel/parallel_loop.c: step": _OPERATION,
     "core/fiber/overflow.c: sa_sigaction": "another handler of the signal, as the kernel calls it",
     "core/fiber/overflow.c: sa_handler": "likewise",
+    "core/fiber/stacks.c: act": "cancel() of fiber_cancel.c",
     "core/idle/parker.h: wake": "signal_event() of drive.c; wake() of pollers.c, which is marked",
     "core/loop/pool.c: on_drained": "signal_event() of drive.c",
     "core/loop/loop.c: recheck_affinity": "recheck_affinity() of affinity.c",

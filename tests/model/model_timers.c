@@ -75,6 +75,11 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("cancelled_beside_fire__used_again", setup, check,
 		       fires_due, cancels_and_uses) },
+	{ EXPLORE_PASS("cancelled_beside_fire_all__used_again", setup, check,
+		       fires_all, cancels_and_uses) },
+	{ EXPLORE_PASS("cancelled_beside_both__used_again", setup, check,
+		       fires_all, fires_due, cancels_and_uses),
+	  EXPLORE_WITHIN(2, 1) },
 };
 
 EXPLORE_MAIN(cases)

@@ -342,3 +342,37 @@ TEST(timer_wheel_cancel__in_another_slot__next_is_exact)
 	}
 	assert_true(sleep_until(f, 0, 49) <= 2);
 }
+
+TEST(timer_wheel_take_all__every_level__all_handed_out_or_cancelled)
+{
+	struct fixture *f = *state;
+	struct timer_entry *due[TIMERS];
+	struct timer_link all;
+	unsigned count = 0;
+
+	for (unsigned n = 0; n < COUNT_OF(starts); n++) {
+		restart(f, starts[n]);
+		/* Two for each level, and one that is never due. */
+		for (unsigned i = 0; i < 2 * TIMER_WHEEL_LEVELS; i++)
+			add(f, i, starts[n] + 40 * width(i / 2));
+		add(f, 2 * TIMER_WHEEL_LEVELS, NEVER);
+		timer_wheel_take_all(&f->wheel, &all);
+		assert_int_equal(check(&f->wheel), 0);
+		assert_int_equal(timer_wheel_next(&f->wheel), NEVER);
+		/* A cancel takes one out of the list, also while others are in
+		 * its slot. */
+		add(f, 100, starts[n] + 40 * width(1));
+		assert_true(timer_entry_queued(&f->timers[2]));
+		assert_true(timer_wheel_cancel(&f->wheel, &f->timers[2]));
+		assert_true(timer_wheel_cancel(&f->wheel, &f->timers[8]));
+		assert_int_equal(check(&f->wheel), 1);
+		count = timer_wheel_hand_out(&f->wheel, &all, due, 5);
+		assert_int_equal(count, 5);
+		count += timer_wheel_hand_out(&f->wheel, &all, due, TIMERS);
+		assert_int_equal(count, 2 * TIMER_WHEEL_LEVELS - 1);
+		assert_int_equal(check(&f->wheel), 1);
+		assert_true(timer_wheel_cancel(&f->wheel, &f->timers[100]));
+		for (unsigned i = 0; i <= 100; i++)
+			assert_false(timer_entry_queued(&f->timers[i]));
+	}
+}
