@@ -9,6 +9,7 @@
  * Between two polls, the context of a fiber is data of its task, as the fields of any
  * other task are: fiber_switch() has saved it before the poll returns, so before the
  * state word lets another worker poll the fiber, however early a wake-up comes.
+ * (tests/model/model_fiber.c)
  *
  * The predictor of returns remembers the calls of the other stack, so that each return
  * after a switch is predicted wrongly, and costs as much as a switch. Therefore

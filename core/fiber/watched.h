@@ -12,14 +12,17 @@
 
 #include "core/fiber/arena.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SKUA_EXPLORE)
+/* A model test has the calls of ThreadSanitizer, but not ThreadSanitizer. */
+#elif defined(__SANITIZE_ADDRESS__)
 #define WATCHED_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WATCHED_ASAN 1
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(SKUA_EXPLORE)
+#elif defined(__SANITIZE_THREAD__)
 #define WATCHED_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)

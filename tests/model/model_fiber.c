@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_fiber.c - fibers that are suspended, woken, cancelled and resumed, by two workers
+ *
+ * The code of fibers, stacks, waits, timers and events, with the real switch of stacks: a
+ * fiber runs on a stack in static memory, and goes on on whichever worker polls it next.
+ * The workers are two threads that poll as core/loop/loop.c does; a word for each task says
+ * that it is queued. Each switch away from a fiber is a step, before which the stack is
+ * still in use. The memory of fibers, and the part of a stack that its fiber shares with
+ * others, is watched: each resumption must see all that the fiber did before.
+ *
+ * A fiber frees the event as soon as that is granted, and its release frees the fiber.
+ *
+ * The last cases are the same with a mistake.
+ */
+#define WORKERS    2
+#define LOCK_SPINS 0 /* each look at the lock is a step */
+
+#include "core/fiber/fiber.h"
+#include "core/fiber/fiber_stacks.h"
+#include "core/fiber/switch.h"
+#include "core/loop/work.h"
+#include "core/wait/await.h"
+#include "tests/model/workers.h"
+
+static void enqueue(struct skua_task *task);
+static int switch_from(void **from, void *to, int value);
+static _Noreturn void switch_last(void *to, int (*then)(void *), void *arg);
+
+#define work_schedule_owner(worker, task) ((void)(worker), enqueue(task))
+#define pool_inject(pool, group, lane, task) \
+	((void)(pool), (void)(group), enqueue(task))
+#include "core/loop/schedule.c"
+
+#define sentinel_leave(worker) ((void)(worker))
+#define sentinel_summon(pool)  ((void)(pool))
+#include "core/loop/timers.c"
+
+/* Stacks come from the node, so that each worker sees those that the other one has given;
+ * or from a cache of the worker. */
+static struct stacks stacks;
+static struct stack_cache caches[WORKERS];
+static bool cached;
+
+static struct stack_cache *cache_of(const struct worker *worker)
+{
+	return cached ? &caches[worker->index] : NULL;
+}
+
+#define fiber_stacks_take(worker, order) \
+	((void)(order), stacks_take(&stacks, cache_of(worker), STACK_ORDER_MIN))
+#define fiber_stacks_give(worker, stack) stacks_give(cache_of(worker), (stack))
+#define fiber_stacks_missing(worker)     ((void)(worker))
+#define arena_warm(arena)                ((void)(arena), NULL)
+#define arena_map(owner, order, node)    NULL
+#define fiber_switch(from, to, value)    switch_from(from, to, value)
+#define fiber_switch_last(to, then, arg) switch_last(to, then, arg)
+#include "core/fiber/stacks.c"
+#include "core/fiber/fiber_cancel.c"
+#include "core/fiber/fiber.c"
+#undef fiber_switch
+#undef fiber_switch_last
+
+#include "core/wait/wait.c"
+#include "core/wait/await.c"
+#include "core/sync/event.c"
+
+#define FIBERS      2
+#define STACK_BYTES (48 * 1024)
+/* Comes at any time after the start, if the explorer wants. */
+#define SOON_NS (EXPLORE_START_NS + 1024)
+
+/* The mistake of a variant. */
+enum defect {
+	NO_DEFECT,
+	WAITS_EARLY,  /* a fiber may be polled before it has left its stack */
+	GIVES_EARLY,  /* a stack is given back before its fiber has left it */
+	NOT_REQUEUED, /* a wake-up during the poll is forgotten */
+};
+
+struct user {
+	struct skua_fiber fiber; /* first: a fiber is its user */
+	void (*act)(struct user *it);
+	unsigned steps;  /* plain: of the fiber, on each of its workers */
+	unsigned result; /* plain: from the fiber to its release */
+	uint64_t deadline_ns;
+};
+
+static enum defect defect;
+static struct user users[FIBERS];
+static struct skua_event event;
+static atomic_u32 queued[FIBERS];
+static atomic_u32 step;
+static bool running[FIBERS], over[FIBERS];
+static bool early[FIBERS];
+static struct arena arena;
+static struct {
+	_Alignas(64) char memory[STACK_BYTES];
+	struct stack stack;
+} places[FIBERS];
+static bool in_use[FIBERS]; /* the stack */
+static unsigned count;      /* of fibers and of stacks */
+
+/* ---- queues ------------------------------------------------------------------ */
+
+static unsigned number(const struct skua_task *task)
+{
+	return (unsigned)((const struct user *)task - users);
+}
+
+static void enqueue(struct skua_task *task)
+{
+	/* Release: publishes the task, as a queue does. */
+	explore_assert(atomic_exchange_acq_rel(&queued[number(task)], 1) == 0);
+}
+
+/* ---- switches ------------------------------------------------------------------ */
+
+static bool *use_of(const struct skua_fiber *fiber)
+{
+	const struct stack *stack = fiber->stack;
+
+	return &in_use[stack->index];
+}
+
+static int switch_to_fiber(struct user *it, void **from, void *to, int value)
+{
+	int result;
+	bool *use = use_of(&it->fiber);
+
+	explore_assert(!running[it - users]);
+	explore_assert(!*use);
+	running[it - users] = true;
+	*use = true;
+	/* The registers that the last switch has saved. */
+	explore_race_read(to, EXPLORE_SITE("registers"));
+	result = fiber_switch(from, to, value);
+	if (result != SKUA_DONE) {
+		running[it - users] = false;
+		*use = false;
+	}
+	return result;
+}
+
+/* The worker, which has left the stack before. */
+static void wait_early(struct user *it)
+{
+	struct skua_task *task = &it->fiber.task;
+
+	early[it - users] = true;
+	if (!task_state_transition_to_waiting(task_state(task),
+					      current_worker->spare))
+		schedule(task);
+}
+
+static int switch_from(void **from, void *to, int value)
+{
+	for (struct user *it = users; it < users + count; it++) {
+		if (from == &it->fiber.caller)
+			return switch_to_fiber(it, from, to, value);
+		if (from != &it->fiber.context)
+			continue;
+		if (defect == WAITS_EARLY && value == SKUA_PENDING)
+			wait_early(it);
+		/* Others may act before the registers are saved. */
+		atomic_fetch_add_relaxed(&step, 1);
+		explore_race_write(use_of(&it->fiber),
+				   EXPLORE_SITE("registers"));
+	}
+	return fiber_switch(from, to, value);
+}
+
+static struct {
+	int (*then)(void *arg);
+	struct user *it;
+	bool *use;
+} last;
+
+/* On the stack of the worker: the fiber has left its own for good. */
+static int left_for_good(void *arg)
+{
+	struct user *it = arg;
+
+	running[it - users] = false;
+	*last.use = false;
+	return defect == GIVES_EARLY ? SKUA_DONE : last.then(arg);
+}
+
+static _Noreturn void switch_last(void *to, int (*then)(void *), void *arg)
+{
+	struct user *it = arg;
+	bool *use = use_of(&it->fiber);
+
+	if (defect == GIVES_EARLY)
+		then(arg);
+	atomic_fetch_add_relaxed(&step, 1);
+	last.then = then;
+	last.it = it;
+	last.use = use;
+	fiber_switch_last(to, left_for_good, arg);
+}
+
+/* ---- workers ------------------------------------------------------------------- */
+
+static void release(struct skua_task *task)
+{
+	struct user *it = (struct user *)task;
+	unsigned i = number(task);
+
+	explore_assert(it->result == 1);
+	explore_assert(!it->fiber.stack && !it->fiber.context);
+	over[i] = true;
+	explore_free(it, sizeof(*it));
+}
+
+/* As poll_here() and what it calls. */
+static void poll_task(struct worker *w, struct skua_task *task)
+{
+	unsigned i = number(task);
+	enum skua_poll result;
+	bool told = pool_cancelling(&pool);
+
+	task_state_transition_to_running(task_state(task));
+	counter_add_owner(&w->area.counters.tasks_polled, 1);
+	counter_set_owner(&w->area.task, (uintptr_t)task);
+	w->spare = true;
+	early[i] = false;
+	if (told)
+		atomic_fetch_or_relaxed(task_state(task), TASK_CANCELLED);
+	result = task->poll(task);
+	counter_set_owner(&w->area.task, 0);
+	explore_assert(!fiber_here);
+	if (result == SKUA_DONE) {
+		schedule_complete(task, w->spare, NULL);
+	} else if (result == SKUA_YIELD) {
+		if (!w->spare)
+			task_state_add_reference(task_state(task));
+		enqueue(task);
+	} else if (!early[i]) {
+		if (!told && pool_cancelling(&pool)) {
+			atomic_fetch_or_relaxed(task_state(task),
+						TASK_CANCELLED);
+			task_state_transition_to_woken(task_state(task), 0);
+		}
+		if (!task_state_transition_to_waiting(task_state(task),
+						      w->spare) &&
+		    defect != NOT_REQUEUED)
+			schedule(task);
+	}
+}
+
+static void poll_until_over(struct worker *w)
+{
+	unsigned i = 0;
+
+	current_worker = w;
+	while (i < count) {
+		if (over[i]) {
+			i++;
+			continue;
+		}
+		for (unsigned n = i; n < count; n++)
+			/* Acquire: as a queue does. */
+			if (atomic_load_relaxed(&queued[n]) &&
+			    atomic_exchange_acq_rel(&queued[n], 0))
+				poll_task(w, &users[n].fiber.task);
+		if (!over[i])
+			cpu_relax();
+	}
+	current_worker = NULL;
+}
+
+static void polls_0(void)
+{
+	poll_until_over(&workers[0]);
+}
+
+static void polls_1(void)
+{
+	poll_until_over(&workers[1]);
+}
+
+/* Fires timers as they come due, as the sentinel does. */
+static void fires(void)
+{
+	atomic_u32 nobody = 0;
+
+	while (!over[0] || !over[count - 1]) {
+		uint64_t next_ns = pool_next_timer_ns(&pool);
+
+		if (next_ns >= EXPLORE_FAR_NS)
+			cpu_relax();
+		else if (next_ns > explore_now_ns())
+			futex_wait_until(&nobody, 0, next_ns);
+		else
+			timers_fire_due(&workers[0], explore_now_ns(), 0);
+	}
+}
+
+/* ---- fibers ----------------------------------------------------------------------- */
+
+static void user_main(struct skua_fiber *self)
+{
+	struct user *it = (struct user *)self;
+
+	it->act(it);
+	it->result = 1;
+}
+
+static void take_step(struct user *it)
+{
+	explore_assert(fiber_current() == &it->fiber);
+	explore_assert(current_worker->area.task == (uintptr_t)it);
+	explore_write(it->steps, explore_read(it->steps) + 1);
+}
+
+/* The event is the fiber's alone once it was granted. */
+static void wait_event(struct user *it)
+{
+	int code;
+
+	take_step(it);
+	code = skua_event_wait(&event, it->deadline_ns);
+	take_step(it);
+	explore_assert(code == 0 || code == -ETIMEDOUT || code == -ECANCELED);
+	explore_assert(code != -ETIMEDOUT ||
+		       it->deadline_ns != SKUA_FOREVER_NS);
+	explore_assert(code != -ECANCELED ||
+		       (atomic_load_relaxed(task_state(&it->fiber.task)) &
+				TASK_CANCELLED &&
+			!fiber_cancel_masked(&it->fiber)));
+	if (code == 0)
+		explore_free(&event, sizeof(event));
+}
+
+static void wait_masked(struct user *it)
+{
+	it->fiber.masks = 1;
+	wait_event(it);
+}
+
+static void yield_and_end(struct user *it)
+{
+	take_step(it);
+	explore_assert(fiber_try_leave(SKUA_YIELD) == 0);
+	take_step(it);
+}
+
+static void await_cancel_only(struct user *it)
+{
+	while (!(atomic_load_relaxed(task_state(&it->fiber.task)) &
+		 TASK_CANCELLED)) {
+		take_step(it);
+		explore_assert(fiber_try_leave(SKUA_PENDING) == 0);
+	}
+	take_step(it);
+}
+
+static void end_at_once(struct user *it)
+{
+	take_step(it);
+}
+
+/* The other one waits until it is cancelled. */
+static void spawn_other(struct user *it)
+{
+	struct skua_task *other = &users[1].fiber.task;
+
+	take_step(it);
+	explore_assert(task_state_transition_to_spawned(task_state(other)) ==
+		       0);
+	schedule(other);
+}
+
+/* ---- beside them --------------------------------------------------------------------- */
+
+static void sets(void)
+{
+	explore_assert(skua_event_set(&event) == 0);
+}
+
+/* With the reference of a waker, from setup. */
+static void cancels(void)
+{
+	struct skua_task *task = &users[0].fiber.task;
+	bool wake;
+
+	if (task_state_transition_to_cancelled(task_state(task), &wake) == 0 &&
+	    wake)
+		schedule(task);
+	schedule_drop(task);
+}
+
+static void shuts_down(void)
+{
+	pool_cancel(&pool);
+	timers_fire_all(&pool);
+	explore_assert(fiber_cancel_fence(&pool));
+	fiber_cancel_all(&stacks);
+}
+
+/* ---- cases ----------------------------------------------------------------------------- */
+
+static void user_init(unsigned i, void (*act)(struct user *it),
+		      uint64_t deadline_ns)
+{
+	struct user *it = &users[i];
+	struct skua_task *task = &it->fiber.task;
+
+	*it = (struct user){ .fiber = { .task = SKUA_TASK_INIT(fiber_poll),
+					.fn = user_main },
+			     .act = act,
+			     .deadline_ns = deadline_ns };
+	task->pool = &pool;
+	task->flags = TASK_FIBER;
+	task->end.release = release;
+	atomic_init(task_state(task), TASK_CLAIMED | TASK_END_DETACH);
+	explore_watch(it, sizeof(*it));
+	atomic_init(&queued[i], 0);
+	over[i] = running[i] = false;
+	count = i + 1;
+}
+
+static void user_spawn(unsigned i, void (*act)(struct user *it),
+		       uint64_t deadline_ns)
+{
+	user_init(i, act, deadline_ns);
+	explore_assert(task_state_transition_to_spawned(
+			       task_state(&users[i].fiber.task)) == 0);
+	atomic_init(&queued[i], 1);
+}
+
+static void reset(unsigned stacks_count)
+{
+	workers_reset(NULL, NULL, SENTINEL_NEVER);
+	explore_thread_local((void **)&fiber_here);
+	memset(&stacks, 0, sizeof(stacks));
+	stacks_init(&stacks, 0, STACK_ORDER_MIN);
+	memset(caches, 0, sizeof(caches));
+	for (unsigned i = 0; i < WORKERS; i++)
+		caches[i].stacks = &stacks;
+	cached = false;
+	arena = (struct arena){ .owner = &stacks, .count = FIBERS };
+	stacks.area.arenas = (uintptr_t)&arena;
+	for (unsigned i = 0; i < FIBERS; i++) {
+		struct stack *stack = &places[i].stack;
+
+		*stack = (struct stack){ .low = places[i].memory,
+					 .arena = &arena,
+					 .order = STACK_ORDER_MIN,
+					 .index = i };
+		atomic_init(stack_fiber(stack), NULL);
+		arena.area.stacks[i] = (uintptr_t)stack;
+		in_use[i] = false;
+		explore_watch(stack, sizeof(*stack));
+		if (i < stacks_count)
+			stacks_give(NULL, stack);
+	}
+	event = (struct skua_event)SKUA_EVENT_INIT;
+	explore_watch(&event, sizeof(event));
+	atomic_init(&step, 0);
+	defect = NO_DEFECT;
+	count = 0;
+}
+
+static void setup_waits(void)
+{
+	reset(1);
+	user_spawn(0, wait_event, SKUA_FOREVER_NS);
+}
+
+static void setup_waits_soon(void)
+{
+	reset(1);
+	user_spawn(0, wait_event, SOON_NS);
+}
+
+/* The deadline never comes; its timer must not keep the fiber from its end. */
+static void setup_waits_long(void)
+{
+	reset(1);
+	user_spawn(0, wait_event, EXPLORE_FAR_NS);
+}
+
+static void setup_waits_cancelled(void)
+{
+	setup_waits();
+	task_state_add_reference(task_state(&users[0].fiber.task));
+}
+
+static void setup_waits_soon_cancelled(void)
+{
+	setup_waits_soon();
+	task_state_add_reference(task_state(&users[0].fiber.task));
+}
+
+static void setup_masked_soon_cancelled(void)
+{
+	reset(1);
+	user_spawn(0, wait_masked, SOON_NS);
+	task_state_add_reference(task_state(&users[0].fiber.task));
+}
+
+static void setup_cancelled(void)
+{
+	reset(1);
+	user_spawn(0, await_cancel_only, 0);
+	task_state_add_reference(task_state(&users[0].fiber.task));
+}
+
+static void setup_awaits(void)
+{
+	reset(1);
+	user_spawn(0, await_cancel_only, 0);
+}
+
+static void setup_yields(void)
+{
+	setup_cancelled();
+	users[0].act = yield_and_end;
+}
+
+/* The stack of the first is the second's when that is done. */
+static void setup_one_stack(void)
+{
+	reset(1);
+	user_spawn(0, end_at_once, 0);
+	user_spawn(1, yield_and_end, 0);
+}
+
+static void setup_spawns(void)
+{
+	reset(0);
+	cached = true;
+	for (unsigned i = 0; i < WORKERS; i++)
+		stacks_give(&caches[i], &places[i].stack);
+	user_spawn(0, spawn_other, 0);
+	user_init(1, await_cancel_only, 0);
+}
+
+static void setup_two(void)
+{
+	reset(2);
+	user_spawn(0, wait_event, SKUA_FOREVER_NS);
+	user_spawn(1, yield_and_end, 0);
+}
+
+#define VARIANT(NAME, SETUP, DEFECT)   \
+	static void setup_##NAME(void) \
+	{                              \
+		setup_##SETUP();       \
+		defect = (DEFECT);     \
+	}
+
+VARIANT(waits_early, waits, WAITS_EARLY)
+VARIANT(gives_early, one_stack, GIVES_EARLY)
+VARIANT(not_requeued, cancelled, NOT_REQUEUED)
+
+static void all_over(void)
+{
+	for (unsigned i = 0; i < count; i++) {
+		explore_assert(over[i] && !running[i]);
+		explore_assert(!in_use[i] && !places[i].stack.fiber);
+	}
+	for (unsigned i = 0; i < WORKERS; i++)
+		explore_assert(timer_wheel_next(&workers[i].timers.wheel) ==
+			       UINT64_MAX);
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("granted", setup_waits, all_over, polls_0, polls_1,
+		       sets),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("granted__long_before", setup_waits_long, all_over,
+		       polls_0, polls_1, sets),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("granted__deadline", setup_waits_soon, all_over, polls_0,
+		       polls_1, sets, fires),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("granted__deadline__random", setup_waits_soon, all_over,
+		       polls_0, polls_1, sets, fires),
+	  .random = 60000 },
+	{ EXPLORE_PASS("granted__cancelled", setup_waits_cancelled, all_over,
+		       polls_0, polls_1, sets, cancels),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("granted__cancelled__random", setup_waits_cancelled,
+		       all_over, polls_0, polls_1, sets, cancels),
+	  .random = 60000 },
+	{ EXPLORE_PASS("granted__cancelled__deadline__random",
+		       setup_waits_soon_cancelled, all_over, polls_0, polls_1,
+		       sets, cancels, fires),
+	  .random = 60000 },
+	{ EXPLORE_PASS("masked__cancelled__deadline__random",
+		       setup_masked_soon_cancelled, all_over, polls_0, polls_1,
+		       cancels, fires),
+	  .random = 120000 },
+	{ EXPLORE_PASS("cancelled", setup_cancelled, all_over, polls_0, polls_1,
+		       cancels),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("yields__cancelled", setup_yields, all_over, polls_0,
+		       polls_1, cancels),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("shut_down", setup_awaits, all_over, polls_0, polls_1,
+		       shuts_down),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("spawned__shut_down", setup_spawns, all_over, polls_0,
+		       polls_1, shuts_down),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("granted__shut_down", setup_waits, all_over, polls_0,
+		       polls_1, shuts_down, sets),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("granted__shut_down__random", setup_waits_soon, all_over,
+		       polls_0, polls_1, shuts_down, sets, fires),
+	  .random = 60000 },
+	{ EXPLORE_PASS("one_stack", setup_one_stack, all_over, polls_0, polls_1,
+		       fires),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("one_stack__random", setup_one_stack, all_over, polls_0,
+		       polls_1, fires),
+	  .random = 60000 },
+	{ EXPLORE_PASS("two", setup_two, all_over, polls_0, polls_1, sets),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("two__random", setup_two, all_over, polls_0, polls_1,
+		       sets),
+	  .random = 60000 },
+	{ EXPLORE_BUG("waits_early", "data race", setup_waits_early, all_over,
+		      polls_0, polls_1, sets),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_BUG("gives_early", "!*use", setup_gives_early, all_over,
+		      polls_0, polls_1, fires),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_BUG("not_requeued", "livelock", setup_not_requeued, all_over,
+		      polls_0, polls_1, cancels),
+	  EXPLORE_WITHIN(1, 1) },
+};
+
+EXPLORE_MAIN(cases)
