@@ -118,17 +118,26 @@ static bool is_over(struct reader *reader, const struct area_task *task,
 	       (!(state & AREA_STATE_DONE) || state < AREA_STATE_REFERENCE);
 }
 
+/* Whether the task's memory has the function of the slot at this offset. */
+static bool holds(struct reader *reader, const struct area_task *task,
+		  uint64_t offset)
+{
+	uint64_t function = 0;
+
+	return target_read(reader->target, task->task + offset, &function,
+			   sizeof(function)) == 0 &&
+	       function == task->poll;
+}
+
 /* Whether the task of a slot in state DONE is gone meanwhile. The slot itself
  * does not show that, so the task's memory is checked. */
 static bool ended(struct reader *reader, const struct area_task *task,
 		  const struct target_runtime *runtime)
 {
-	uint64_t poll = 0;
-
 	return task->state == AREA_TASK_DONE &&
-	       (target_read(reader->target, task->task + runtime->task_poll,
-			    &poll, sizeof(poll)) != 0 ||
-		poll != task->poll || is_over(reader, task, runtime));
+	       ((!holds(reader, task, runtime->task_poll) &&
+		 !holds(reader, task, runtime->fiber_fn)) ||
+		is_over(reader, task, runtime));
 }
 
 static void read_table(struct reader *reader,

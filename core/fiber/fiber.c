@@ -14,6 +14,8 @@
 #include "core/fiber/watched.h"
 #include "core/loop/current.h"
 #include "core/loop/timers.h"
+#include "core/os/address.h"
+#include "core/os/exceptions.h"
 
 _Static_assert(offsetof(struct skua_fiber, task) == 0, "a fiber is its task");
 
@@ -26,30 +28,37 @@ _Thread_local struct skua_fiber *fiber_here
 
 /* ---- on the stack of the fiber ------------------------------------------- */
 
-/* A function of a fiber that was left by longjmp() runs on: on another stack. */
+/* The fiber that runs does so on its own stack, unless a longjmp() has left its function,
+ * or has gone to a function of another fiber. @self: NULL: none runs. */
 static void check_stack(const struct skua_fiber *self)
 {
 #ifndef NDEBUG
-	const struct stack *stack = self->stack;
+	const struct stack *stack = self ? self->stack : NULL;
 	const char *here = __builtin_frame_address(0);
+	char function[ADDRESS_TEXT];
 
-	if (stack && here >= stack->low && here < (const char *)stack)
+	if (!self ||
+	    (stack && here >= stack->low && here < (const char *)stack))
 		return;
-	fprintf(stderr, "skua: a fiber suspends itself on a stack that is not "
-			"its own: its function was left by longjmp(), or a "
-			"call of another fiber is in progress\n");
+	address_print(function, self->shown);
+	fprintf(stderr,
+		"skua: longjmp() leaves the function of a fiber of type %s, %s: "
+		"it has to return\n",
+		self->task.type ? self->task.type->name : "(none)", function);
 	abort();
 #else
 	(void)self;
 #endif
 }
 
-/* Leave the fiber. Always inlined, so that the switch is a tail call of a function that
- * reads no thread-local afterwards. */
-static inline __attribute__((always_inline)) int leave(struct skua_fiber *self,
-						       enum skua_poll result)
+void fiber_check_stack(void)
 {
-	check_stack(self);
+	check_stack(fiber_current());
+}
+
+static inline __attribute__((always_inline)) int
+switch_away(struct skua_fiber *self, enum skua_poll result)
+{
 	fiber_here = self->outer;
 #if WATCHED_SWITCHES
 	watched_leave(self->stack, result == SKUA_DONE);
@@ -59,6 +68,32 @@ static inline __attribute__((always_inline)) int leave(struct skua_fiber *self,
 #else
 	return fiber_switch(&self->context, self->caller, (int)result);
 #endif
+}
+
+/* Leave the fiber in a program with C++. The exceptions that the thread handles are the
+ * fiber's: there were none when the fiber was polled (loop_poll_within(), loop_drive()). */
+static __attribute__((noinline)) int
+leave_with_exceptions(struct skua_fiber *self, enum skua_poll result)
+{
+	struct exceptions kept;
+	int value;
+
+	if (!exceptions_any())
+		return switch_away(self, result);
+	kept = exceptions_set((struct exceptions){ NULL, 0 });
+	value = switch_away(self, result);
+	exceptions_set(kept);
+	return value;
+}
+
+/* Leave the fiber. Always inlined, so that the switch is a tail call of a function that
+ * reads no thread-local afterwards. */
+static inline __attribute__((always_inline)) int leave(struct skua_fiber *self,
+						       enum skua_poll result)
+{
+	check_stack(self);
+	return exceptions_possible() ? leave_with_exceptions(self, result)
+				     : switch_away(self, result);
 }
 
 void fiber_suspend(struct skua_fiber *self)
@@ -122,7 +157,8 @@ static int end(void *arg)
 static __attribute__((noinline)) void finish(struct skua_fiber *self)
 {
 #if WATCHED_SWITCHES
-	leave(self, SKUA_DONE);
+	check_stack(self);
+	switch_away(self, SKUA_DONE);
 	abort(); /* a fiber that is done is not polled */
 #else
 	check_stack(self);
@@ -181,6 +217,7 @@ enum skua_poll fiber_poll(struct skua_task *task)
 
 	if (!self->context && !begin(self))
 		return retry_later(self);
+	check_stack(fiber_here);
 	self->outer = fiber_here;
 	fiber_here = self;
 #if WATCHED_SWITCHES

@@ -108,6 +108,10 @@ void fiber_suspend(struct skua_fiber *self);
 /* fiber_yield - the same, as a poll that yields */
 void fiber_yield(struct skua_fiber *self);
 
+/* fiber_check_stack - in a debug build, end the process if the fiber that runs on the
+ * calling thread was left by longjmp() */
+void fiber_check_stack(void);
+
 /* fiber_try_leave - the same for the calling fiber, with the result @poll. Return: 0;
  * -EDEADLK: the caller is no fiber, or may not suspend itself. */
 int fiber_try_leave(enum skua_poll poll);

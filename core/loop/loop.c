@@ -36,6 +36,7 @@
 #include "core/loop/current.h"
 #include "core/base/boundary.h"
 #include "core/os/boundary_report.h"
+#include "core/os/exceptions.h"
 #include "core/base/clock.h"
 #include "core/loop/schedule.h"
 #include "core/base/spin.h"
@@ -447,12 +448,14 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 
 	/* If the tick has no room for another poll, it ends with the poll that
 	 * joins. While polls are recorded, no poll runs within another one,
-	 * because a recording cannot show that. Relaxed: as in poll_task(). */
+	 * because a recording cannot show that. Nor does one in a catch block: a
+	 * fiber that suspends itself takes all exceptions of the thread along.
+	 * Relaxed: as in poll_task(). */
 	if (w->polls_within == POLLS_WITHIN_MAX ||
 	    w->tick.polls + 1 >= w->tick.budget ||
 	    w->forked_at == w->area.counters.tasks_polled ||
 	    atomic_load_relaxed(&w->pool->telemetry.poll_flags) != 0 ||
-	    !lifo_slot_take_owner(&w->lifo))
+	    exceptions_any() || !lifo_slot_take_owner(&w->lifo))
 		return false;
 	w->polls_within++;
 	w->tick.polls++;
@@ -714,6 +717,9 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 {
 	struct worker *outer = current_worker;
 	const uint64_t *outer_task = boundary_task;
+	/* The caller may be in a catch block: see loop_poll_within(). */
+	struct exceptions exceptions =
+		exceptions_set((struct exceptions){ NULL, 0 });
 	uint64_t start_ns = clock_now_ns();
 	bool first = true; /* the next poll is the first of a tick */
 
@@ -751,6 +757,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 	 * worker's. */
 	if (!w->driven_idle)
 		telemetry_state(&w->telemetry, AREA_STARTING, w->tick.start_ns);
+	exceptions_set(exceptions);
 	boundary_task = outer_task;
 	telemetry_current = outer ? &outer->telemetry : NULL;
 	current_worker = outer;

@@ -7,7 +7,7 @@
 #include <unwind.h>
 
 #include "core/os/address.h"
-#include "skua/task.h"
+#include "skua/fiber.h"
 
 _Thread_local const uint64_t *boundary_task;
 
@@ -22,7 +22,9 @@ static void print_task(char *text, size_t room)
 		task = (const struct skua_task *)(uintptr_t)*boundary_task;
 	if (!task)
 		return;
-	address_print(poll, (const void *)(uintptr_t)task->poll);
+	address_print(poll, task->flags & BOUNDARY_FIBER
+				    ? ((const struct skua_fiber *)task)->shown
+				    : (const void *)(uintptr_t)task->poll);
 	snprintf(text, room, ", in the poll of a task of type %.*s, by %s",
 		 SKUA_TASK_TYPE_NAME, task->type ? task->type->name : "(none)",
 		 poll);

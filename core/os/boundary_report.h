@@ -11,6 +11,8 @@
  * while it polls none. NULL on a thread that is no worker. Writers: loop_run()
  * and loop_drive(). Initial-exec, like current_worker.
  */
+#define BOUNDARY_FIBER (1u << 1) /* of skua_task.flags: see core/task/task.h */
+
 extern _Thread_local const uint64_t *boundary_task
 	__attribute__((tls_model("initial-exec")));
 

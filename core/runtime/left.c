@@ -12,7 +12,6 @@
 #include "core/os/address.h"
 #include "core/base/clock.h"
 #include "core/os/log.h"
-#include "core/os/peek.h"
 #include "core/runtime/runtime.h"
 #include "core/telemetry/track.h"
 
@@ -126,11 +125,12 @@ static_assert(AREA_STATE_DONE == TASK_COMPLETE &&
 static bool ended(const struct area_task *slot)
 {
 	struct skua_task task;
+	skua_task_fn function;
 
-	return !peek(getpid(),
-		     (const void *)(uintptr_t)counter_read(&slot->task), &task,
-		     sizeof(task)) ||
-	       (uintptr_t)task.poll != counter_read(&slot->poll) ||
+	return !task_peek(getpid(),
+			  (const void *)(uintptr_t)counter_read(&slot->task),
+			  &task, &function) ||
+	       (uintptr_t)function != counter_read(&slot->poll) ||
 	       !(task.state & TASK_COMPLETE) || task_state_ended(task.state);
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/loop/current.h"
 #include "core/base/clock.h"
+#include "core/fiber/fiber.h"
 #include "core/fiber/fiber_cancel.h"
 #include "core/runtime/left.h"
 #include "core/os/log.h"
@@ -284,6 +285,7 @@ static int may_wait(const struct skua_runtime *rt)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
+	fiber_check_stack();
 	return current_here() || stall_here(&rt->watch) ? -EDEADLK : 0;
 }
 

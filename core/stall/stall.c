@@ -50,16 +50,17 @@ static void read_task(const struct stall_watch *watch, struct stall_worker *w)
 {
 	struct skua_task task;
 	struct skua_task_type type;
+	skua_task_fn function;
 
 	w->limit_ns = watch->limit_ns;
 	w->type = NULL;
 	w->poll = NULL;
 	if (!watch->reads_tasks ||
-	    !peek(watch->pid, (const void *)(uintptr_t)w->task, &task,
-		  sizeof(task)) ||
+	    !task_peek(watch->pid, (const void *)(uintptr_t)w->task, &task,
+		       &function) ||
 	    !goes_on(w))
 		return;
-	w->poll = task.poll;
+	w->poll = function;
 	w->type = task.type;
 	if (w->type && peek(watch->pid, w->type, &type, sizeof(type)) &&
 	    type.stall_limit_ns)

@@ -3,7 +3,11 @@
 #include "core/task/task.h"
 
 #include "core/base/clock.h"
+#include "core/os/boundary_report.h"
 #include "core/os/futex.h"
+#include "core/os/peek.h"
+
+_Static_assert(BOUNDARY_FIBER == TASK_FIBER, "one flag, two names");
 
 atomic_u64 task_shortest_limit_ns = UINT64_MAX;
 
@@ -56,4 +60,20 @@ void task_joiner_wake(struct task_joiner *joiner)
 	 * gone after this; futex_wake() only uses its address. */
 	atomic_store_release(&joiner->done, 1);
 	futex_wake(&joiner->done, 1);
+}
+
+bool task_peek(pid_t pid, const void *address, struct skua_task *task,
+	       skua_task_fn *shown)
+{
+	struct skua_fiber fiber;
+
+	if (!peek(pid, address, task, sizeof(*task)))
+		return false;
+	*shown = task->poll;
+	if (task->flags & TASK_FIBER) {
+		if (!peek(pid, address, &fiber, sizeof(fiber)))
+			return false;
+		*shown = task_shown(&fiber.task);
+	}
+	return true;
 }

@@ -3,9 +3,12 @@
 #ifndef SKUA_CORE_TASK_TASK_H
 #define SKUA_CORE_TASK_TASK_H
 
+#include <sys/types.h>
+
 #include "core/os/process_generation.h"
 #include "core/queue/inject_queue.h"
 #include "core/task/task_state.h"
+#include "skua/fiber.h"
 #include "skua/task.h"
 
 /*
@@ -139,6 +142,22 @@ static inline struct task_end task_drop(struct skua_task *task,
 		end.bit = 0;
 	return end;
 }
+
+/* task_shown - return the function of the program that a task runs, for people: the poll
+ * function, unless that is the one of all fibers */
+static inline skua_task_fn task_shown(const struct skua_task *task)
+{
+	return task->flags & TASK_FIBER
+		       ? (skua_task_fn)(uintptr_t)((const struct skua_fiber *)
+							   task)
+				 ->shown
+		       : task->poll;
+}
+
+/* task_peek - copy a task, which may be gone, from @address. @shown receives the result of
+ * task_shown(). Return: false: there is no memory of a task. */
+bool task_peek(pid_t pid, const void *address, struct skua_task *task,
+	       skua_task_fn *shown);
 
 /* task_joiner_wait - sleep until the joined task has ended */
 void task_joiner_wait(struct task_joiner *joiner);

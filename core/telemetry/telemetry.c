@@ -7,6 +7,7 @@
 #include "core/base/boundary.h"
 #include "core/base/clock.h"
 #include "core/telemetry/wait_sample.h"
+#include "core/task/task.h"
 #include "core/telemetry/track.h"
 #include "probes/root.h"
 
@@ -389,7 +390,7 @@ static bool count_wait(struct worker_telemetry *t, const struct skua_task *task,
 
 	if (!all)
 		return false;
-	row = row_of(all, task->type, task->poll);
+	row = row_of(all, task->type, task_shown(task));
 	/* The poll that begins is one of the polls since the last sample. */
 	counts = row->polls <= row->waits;
 	if (counts) {
@@ -422,27 +423,30 @@ static enum skua_poll poll_waited(struct skua_task *task)
 	const void *type = task->type;
 	uint64_t start_ns = clock_now_ns(), since_ns;
 	enum skua_poll result;
-	skua_task_fn poll;
+	skua_task_fn poll, shown;
 	uint32_t weight;
 	bool counts;
 
 	poll = wait_sample_take(t->shared->wait_samples, task, &since_ns,
 				&weight);
+	shown = task_shown(task);
 	counts = count_wait(t, task, start_ns - since_ns, weight);
 	result = poll(task);
 	BOUNDARY(poll);
-	/* The task may be freed by now, so type and poll were read before. */
+	/* The task may be freed by now, so type and function were read before. */
 	if (counts)
-		count_waited_poll(t, type, poll, clock_now_ns() - start_ns);
+		count_waited_poll(t, type, shown, clock_now_ns() - start_ns);
 	return result;
 }
 
 skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
 				     const struct skua_task *task)
 {
-	return task->poll == poll_waited
+	skua_task_fn shown = task_shown(task);
+
+	return shown == poll_waited
 		       ? wait_sample_poll(telemetry->wait_samples, task)
-		       : task->poll;
+		       : shown;
 }
 
 void telemetry_ready(struct worker_telemetry *t, struct skua_task *task)

@@ -213,7 +213,7 @@ void telemetry_sample(struct worker_telemetry *t, const void *type,
 		      skua_task_fn poll, uint64_t ns);
 
 /* telemetry_poll_function - return the task's own poll function, even while its
- * wait is timed */
+ * wait is timed; of a fiber, its function */
 skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
 				     const struct skua_task *task);
 

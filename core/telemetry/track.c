@@ -99,7 +99,7 @@ void track_spawn(struct telemetry *telemetry, const struct skua_task *task,
 	set_state(slot, AREA_TASK_QUEUED);
 	counter_set_owner(&slot->spawned_ns, counter_read(&slot->since_ns));
 	counter_set_owner(&slot->type, (uintptr_t)task->type);
-	counter_set_owner(&slot->poll, (uintptr_t)task->poll);
+	counter_set_owner(&slot->poll, (uintptr_t)task_shown(task));
 	counter_set_owner(&slot->caller, (uintptr_t)caller);
 	counter_set_owner(&slot->wait, AREA_WAIT_NONE);
 	counter_set_owner(&slot->what, 0);

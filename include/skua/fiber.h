@@ -27,13 +27,16 @@
  * Thread-local variables: after any call that waits, a fiber may be on another thread.
  * Compilers keep the addresses of thread-local variables, errno included, across calls.
  * Do not use one both before and after a call that waits in the same function; or keep
- * the fiber on one worker with skua_task_spawn_on(). This library never sets errno.
+ * the fiber on one worker with skua_task_spawn_on(). This library never sets errno, and
+ * keeps none for a fiber: after a call that waits, errno is that of another thread. The
+ * same holds for pthread_self() and gettid(). No build of the library can check this.
  *
  * Locks: do not hold a pthread mutex across a call that waits.
  *
- * C++: do not wait in a catch block, or while a destructor runs because of an
- * exception: the C++ runtime keeps the exceptions that are being handled in a
- * thread-local variable.
+ * C++: exceptions may be thrown and caught in a fiber, and must not leave its function. A
+ * fiber may wait in a catch block, or in a destructor that runs because of an exception: it
+ * takes the exceptions that it handles along to another thread. This needs a C++ runtime
+ * that is there when this library is loaded; one that a plugin brings later is not enough.
  *
  * Jobs: skua_task_ctx(&self->task) works in a fiber, and jobs run on its stack. The
  * context belongs to the worker, so calls that would wait return -EDEADLK until
@@ -202,9 +205,14 @@ SKUA_API size_t skua_fiber_stack_used(const struct skua_fiber *fiber);
  * alternate stack for signals. If a fiber runs into the guard of its stack,
  * a line on stderr names its type, its function, the size of the stack and the depth. Then
  * the action that was there before has the signal; by default it ends the process, at the
- * place of the overflow. An older handler runs on that alternate stack as well. A function whose frame is larger than a page may jump over the
- * guard. Call it before the first runtime is created. The thread that drives a
- * caller-driven runtime needs an alternate stack of its own, see sigaltstack(2).
+ * place of the overflow. An older handler runs on that alternate stack as well.
+ *
+ * A function whose frame is larger than a page, by a large array for example, may jump over
+ * the guard and overwrite other memory: compile the code of fibers with
+ * -fstack-clash-protection, which touches each page in turn.
+ *
+ * Call it before the first runtime is created. The thread that drives a caller-driven
+ * runtime needs an alternate stack of its own, see sigaltstack(2).
  *
  * Threads: any. Blocks: never. Allocates: nothing here, and later a stack for each worker.
  * Return: 0; -EALREADY (it was called before); another negative errno value of

@@ -15,8 +15,8 @@ SKUA_BEGIN_DECLS
  * @size: sizeof(struct skua_stall) in the loaded library
  * @worker: index of the worker that is in the poll
  * @type: type of the task; NULL if it has none
- * @poll: poll function of the task; NULL if the kernel does not let the library read
- *        memory that may be freed (process_vm_readv())
+ * @poll: poll function of the task, or the function of a fiber; NULL if the kernel does not
+ *        let the library read memory that may be freed (process_vm_readv())
  * @duration_ns: how long the poll has taken so far, at least, in nanoseconds. All
  *         times begin when a check first saw the poll
  * @cpu_ns: the part of @duration_ns in which the thread had a CPU, at least; in the

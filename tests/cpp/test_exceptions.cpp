@@ -113,6 +113,48 @@ void poll_on_worker_exits()
 	run_on_worker(poll_exits);
 }
 
+// Waits first, so that it may be on another thread.
+extern "C" void fiber_throws(skua_fiber *)
+{
+	skua_yield();
+	maybe_boom();
+}
+
+void fiber_exits(skua_fiber *)
+{
+	pthread_exit(nullptr);
+}
+
+void run_fiber(skua_fiber_fn fn)
+{
+	static skua_fiber fiber;
+	skua_fiber_init(&fiber, fn, 0);
+	skua_task_set_type(&fiber.task, &thrower_type);
+	skua_task_spawn(create(), &fiber.task);
+	wait_for_end();
+}
+
+void fiber_on_worker()
+{
+	run_fiber(fiber_throws);
+}
+
+void fiber_on_worker_exits()
+{
+	run_fiber(fiber_exits);
+}
+
+void call_throws(void *)
+{
+	maybe_boom();
+}
+
+void fiber_of_library()
+{
+	skua_fiber_spawn(create(), &thrower_type, call_throws, nullptr);
+	wait_for_end();
+}
+
 void poll_while_recorded()
 {
 	skua_runtime *rt = create();
@@ -534,6 +576,14 @@ const Case cases[] = {
 	{ "poll__pthread_exit__names_the_type", poll_on_worker_exits,
 	  "skua: pthread_exit() or a cancellation leaves a poll function, in "
 	  "the poll of a task of type thrower" },
+	{ "fiber__throws__names_the_type_and_the_function", fiber_on_worker,
+	  "skua: an exception leaves the function of a fiber, in the poll of a "
+	  "task of type thrower, by " },
+	{ "fiber__pthread_exit__names_the_type", fiber_on_worker_exits,
+	  "skua: pthread_exit() or a cancellation leaves the function of a "
+	  "fiber, in the poll of a task of type thrower" },
+	{ "fiber__of_the_library__says_so", fiber_of_library,
+	  "leaves a function that skua_call() was given" },
 	{ "poll__while_recorded__says_so", poll_while_recorded,
 	  " a poll function, in the poll of a task of type (none), by " },
 	{ "poll__in_runtime_poll__names_the_type", poll_by_caller,

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fiber.c - fibers are tasks with a stack of their own */
 #include <fenv.h>
+#include <setjmp.h>
 
 #include "core/fiber/fiber.h"
+#include "core/runtime/runtime.h"
+#include "core/telemetry/track.h"
 #include "skua/fiber.h"
 #include "skua/fork.h"
 #include "tests/unit/tasks.h"
@@ -722,4 +725,103 @@ TEST(yield__in_a_job__edeadlk)
 				call_in_fiber(rt, fork_waiting_jobs, NULL), 0);
 		destroy(rt);
 	}
+}
+
+/* ---- names ------------------------------------------------------------------------- */
+
+/* Is a task with this function in the table of tasks? */
+static bool table_shows(struct skua_runtime *rt, const void *function)
+{
+	const struct area_task *slots = rt->pool.telemetry.track->tasks;
+
+	for (unsigned i = 0; i < TRACK_SLOTS; i++)
+		if (counter_read(&slots[i].task) &&
+		    counter_read(&slots[i].poll) == (uintptr_t)function)
+			return true;
+	return false;
+}
+
+TEST(fiber__tracked__shown_by_its_function)
+{
+	struct skua_runtime *rt =
+		RUNTIME(.flags = SKUA_TRACK_TASKS, .workers = 1);
+	struct gate waits = { 0 };
+	struct call it = { .rt = rt };
+
+	call_init(&it, await_cancel, &waits);
+	spawn(rt, &it.fiber.task);
+	gate_wait(&waits);
+	assert_true(table_shows(rt, (const void *)(uintptr_t)call_act));
+	assert_false(table_shows(rt, (const void *)(uintptr_t)fiber_poll));
+	assert_int_equal(skua_task_cancel(&it.fiber.task), 0);
+	join(&it.fiber.task);
+	destroy(rt);
+}
+
+/* ---- left by longjmp() ---------------------------------------------------------------- */
+
+#if !defined(NDEBUG) && !SANITIZED
+static const struct skua_task_type jumps_type = SKUA_TASK_TYPE("jumping");
+static jmp_buf target;
+
+static int jump(struct call *it)
+{
+	(void)it;
+	longjmp(target, 1);
+}
+
+/* The caller drives, so that it has a frame to go to. */
+static void leave_by_jump(void)
+{
+	struct skua_runtime *rt =
+		RUNTIME(.flags = SKUA_CALLER_DRIVEN, .workers = 1);
+	static struct call jumper, other;
+
+	jumper.rt = other.rt = rt;
+	call_init(&jumper, jump, NULL);
+	call_init(&other, yield_often, NULL);
+	skua_task_set_type(&jumper.fiber.task, &jumps_type);
+	spawn(rt, &jumper.fiber.task);
+	spawn(rt, &other.fiber.task);
+	if (setjmp(target) == 0)
+		skua_runtime_poll(rt, SKUA_FOREVER_NS);
+	skua_runtime_poll(rt, SKUA_FOREVER_NS);
+}
+
+static int wait_for_jump(struct call *it)
+{
+	if (setjmp(target) == 0)
+		skua_await();
+	skua_yield(); /* as the other one, on this stack */
+	(void)it;
+	return 0;
+}
+
+static void jump_to_other(void)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	static struct call one, jumper;
+
+	one.rt = jumper.rt = rt;
+	call_init(&one, wait_for_jump, NULL);
+	spawn(rt, &one.fiber.task);
+	wait_until_waiting(&one.fiber.task);
+	call_init(&jumper, jump, NULL);
+	skua_task_set_type(&jumper.fiber.task, &jumps_type);
+	spawn(rt, &jumper.fiber.task);
+	join(&jumper.fiber.task);
+}
+#endif
+
+TEST(fiber__left_by_longjmp__told_with_its_type)
+{
+#if !defined(NDEBUG) && !SANITIZED
+	const char *says =
+		"skua: longjmp() leaves the function of a fiber of type jumping, ";
+
+	assert_true(aborts_saying(leave_by_jump, says));
+	assert_true(aborts_saying(jump_to_other, says));
+#else
+	skip_aloud(NO_ASSERTS);
+#endif
 }
