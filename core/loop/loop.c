@@ -117,7 +117,10 @@ static bool has_work(const struct worker *w, const struct skua_task *task)
 
 /* Search until work is found, the spin time is over, a timer is due, or the
  * pool stops. A worker that searches for longer than the delay of the LIFO
- * slots checks them, and the timers of all groups, as the sentinel would. */
+ * slots checks them as the sentinel would. A worker that searches for longer
+ * than TICK_POLLERS_NS checks the timers of another group in each step: not
+ * before, because a search of the measured time is over by then, and reads as
+ * few lines as it can. */
 static struct skua_task *search(struct worker *w)
 {
 	const struct pool *pool = w->pool;
@@ -139,10 +142,10 @@ static struct skua_task *search(struct worker *w)
 		uint64_t now_ns = clock_now_ns();
 
 		idle_renew(&w->pool->idle, w->group, now_ns);
-		if (now_ns - start_ns > pool->tuning.lifo_delay_ns) {
-			task = sentinel_watch(w, now_ns);
+		if (now_ns - start_ns > TICK_POLLERS_NS)
 			timers_take_turn(w);
-		}
+		if (now_ns - start_ns > pool->tuning.lifo_delay_ns)
+			task = sentinel_watch(w, now_ns);
 		if (task || stopping(w) || timers_due(w, now_ns) ||
 		    (i >= pool->tuning.steal_attempts &&
 		     now_ns - start_ns >= spin_ns))

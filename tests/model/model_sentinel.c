@@ -2,12 +2,13 @@
 /**
  * model_sentinel.c - core/sentinel.[ch]: what only a deadline finds is found
  *
- * Two real workers, in some cases three, in one group or in a group each. A task in
- * the LIFO slot behind a long poll is taken by the other worker (I6), also when
+ * Two real workers, in some cases three, in one group or in a group each. A task
+ * in the LIFO slot behind a long poll is taken by the other worker (I6), also when
  * there was no sentinel any more (I7); a timer fires beside a long poll. Both hold
- * for workers that sleep in pollers. Long polls end when the other task was polled, so that a task that is stranded is
- * reported as a livelock. The thread outside comes late, when the sentinel has
- * retired, unless it is scheduled earlier.
+ * for workers that sleep in pollers, and a timer fires also if the only free worker
+ * searches for ever. Long polls end when the other task was polled, so that a task
+ * that is stranded is reported as a livelock. The thread outside comes late, when
+ * the sentinel has retired, unless it is scheduled earlier.
  *
  * The last cases leave out parts of the rules; the explorer must find them.
  */
@@ -23,8 +24,9 @@ enum defect {
 	KEEPS_ROLE,       /* a sentinel that was woken stays it */
 	OWN_GROUP_ALONE,  /* a busy worker never checks other groups' timers */
 	KEEPS_TURN,       /* it always checks the same other group's */
-	SEES_ONE_GROUP,   /* the sentinel forgets the timers of a group */
-	LEAVES_SILENTLY,  /* a sentinel gives the role up, and summons nobody */
+	SEARCHER_KEEPS_TURN, /* a searcher checks the timers of one other group */
+	SEES_ONE_GROUP,      /* the sentinel forgets the timers of a group */
+	LEAVES_SILENTLY, /* a sentinel gives the role up, and summons nobody */
 };
 
 static enum defect defect;
@@ -70,9 +72,16 @@ static void fire_due(struct worker *w, uint64_t now_ns, unsigned others)
 		w->timers_turn = turn;
 }
 
+static void take_turn(struct worker *w)
+{
+	if (defect != SEARCHER_KEEPS_TURN)
+		timers_take_turn(w);
+}
+
 #define sentinel_filled(w)                 filled(w)
 #define sentinel_leave(w)                  leave(w)
 #define timers_fire_due(w, now_ns, others) fire_due(w, now_ns, others)
+#define timers_take_turn(w)                take_turn(w)
 
 #include "core/loop/work.c"
 #include "core/loop/loop.c"
@@ -186,6 +195,19 @@ static enum skua_poll wait_beside(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+static void add_timer(unsigned i, struct skua_task *task, uint64_t when_ns)
+{
+	explore_assert(timers_add(current_worker, &timers[i], task, when_ns));
+}
+
+static enum skua_poll wait_alone(struct skua_task *task)
+{
+	if (polled[0]++ > 0)
+		return SKUA_DONE;
+	add_timer(0, task, explore_now_ns() + TIMER_NS);
+	return SKUA_PENDING;
+}
+
 /* Task 2: has a timer, and waits for it; it is not due in this test. */
 static enum skua_poll wait_long(struct skua_task *task)
 {
@@ -211,11 +233,6 @@ static enum skua_poll spawn_and_keep(struct skua_task *task)
 		timers_cancel(&timers[i]);
 	explore_assert(polled[1] == 0);
 	return SKUA_DONE;
-}
-
-static void add_timer(unsigned i, struct skua_task *task, uint64_t when_ns)
-{
-	explore_assert(timers_add(current_worker, &timers[i], task, when_ns));
 }
 
 /* Its timers are fired by the other worker, which finds nothing to run by that
@@ -283,6 +300,23 @@ static void spawns_beside_busy_and_long(void)
 {
 	explore_assert(workers_spawn(3) == 0);
 	spawns_beside_busy();
+}
+
+/* Tasks 2 and 3 keep two workers busy until the timer of task 0 has fired. The third
+ * worker searches meanwhile; so none sums the counters for a drain. */
+static void spawns_beside_searcher(void)
+{
+	for (unsigned i = 2; i <= 3; i++)
+		explore_assert(workers_spawn(i) == 0);
+	explore_assert(workers_spawn(0) == 0);
+	while (polled[0] < 2) {
+		sleep_until(explore_now_ns() + TICK_POLLERS_NS);
+		atomic_fetch_add_relaxed(&beats, 1);
+	}
+	workers_join(0);
+	workers_join(2);
+	workers_join(3);
+	pool_stop(&pool);
 }
 
 /* Another task comes, which may wake the sentinel and keeps a worker. */
@@ -511,6 +545,20 @@ static void setup_keeps_turn(void)
 	defect = KEEPS_TURN;
 }
 
+static void setup_searcher_of_groups(void)
+{
+	setup(wait_alone, wait_for_first, LIFO_DELAY_NS);
+	workers_place(3, 3);
+	pool.tuning.spin_ns = EXPLORE_FAR_NS;
+	pool.tuning.far_samples = 2; /* it takes tasks of other groups, too */
+}
+
+static void setup_searcher_keeps_turn(void)
+{
+	setup_searcher_of_groups();
+	defect = SEARCHER_KEEPS_TURN;
+}
+
 static void setup_both_of_groups(void)
 {
 	setup_both();
@@ -686,6 +734,14 @@ static const struct explore_case cases[] = {
 		       setup_busy_of_three_groups, NULL,
 		       THREE_AND(spawns_beside_busy_and_long)),
 	  MANY(15000) },
+	{ EXPLORE_PASS("timer__three_groups__searcher__few",
+		       setup_searcher_of_groups, NULL,
+		       THREE_AND(spawns_beside_searcher)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timer__three_groups__searcher__many",
+		       setup_searcher_of_groups, NULL,
+		       THREE_AND(spawns_beside_searcher)),
+	  MANY(15000) },
 	{ EXPLORE_PASS("timers_of_two__two_groups__few", setup_both_of_groups,
 		       check_both, WORKERS_AND(spawns)),
 	  FEW(15000) },
@@ -711,6 +767,10 @@ static const struct explore_case cases[] = {
 	  FEW(100000) },
 	{ EXPLORE_BUG("timers_keep_turn", "livelock", setup_keeps_turn, NULL,
 		      THREE_AND(spawns_beside_busy_and_long)),
+	  FEW(100000) },
+	{ EXPLORE_BUG("timers_searcher_keeps_turn", "livelock",
+		      setup_searcher_keeps_turn, NULL,
+		      THREE_AND(spawns_beside_searcher)),
 	  FEW(100000) },
 	{ EXPLORE_BUG("timers_sentinel_sees_one_group", "livelock",
 		      setup_sees_one_group, check, WORKERS_AND(spawns)),
