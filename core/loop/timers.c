@@ -214,6 +214,19 @@ static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
 	alert_sentinel(w->pool, timers);
 }
 
+void timers_begin_turns(struct worker *w)
+{
+	const struct llc_groups *groups = w->pool->groups;
+	unsigned others = groups->count - 1;
+	unsigned step = groups->places[w->index].bit * others /
+			groups->groups[w->group].count;
+
+	/* From the next group on, so that workers of several groups which have
+	 * the same place there check different groups, too. */
+	w->timers_turn =
+		others == 0 ? w->group : (w->group + 1 + step) % groups->count;
+}
+
 void timers_take_turn(struct worker *w)
 {
 	unsigned count = w->pool->groups->count;

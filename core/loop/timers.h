@@ -104,6 +104,20 @@ bool timers_queued(const struct timer *timer);
  */
 void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others);
 
+/**
+ * timers_begin_turns - choose the first other group that @w checks
+ *
+ * The workers of a group begin evenly spread over the other groups, so that a group
+ * whose own workers are all in long polls need not wait until one worker has been
+ * everywhere. With G groups of W workers, while all workers of one of them end
+ * their ticks in step, or with W = 1 one worker of each, each group is checked once
+ * in (G - 1) / W periods of TICK_POLLERS_NS, rounded up. Workers that search or
+ * sleep in between lose step: then n workers check a group once in (G - 1) / n
+ * periods in the mean. However the others do, one worker that ends ticks checks
+ * each group once in G - 1 periods.
+ */
+void timers_begin_turns(struct worker *w);
+
 /* timers_take_turn - let the next call of timers_fire_due() begin with the next
  * other group */
 void timers_take_turn(struct worker *w);

@@ -30,8 +30,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	timers_init(&worker->timers, slots,
 		    &pool->deadlines[worker->group]
 			     .next_ns[pool->groups->places[index].bit]);
-	worker->timers_turn = worker->group;
-	timers_take_turn(worker);
+	timers_begin_turns(worker);
 	pollers_init(&worker->pollers);
 	rng_init(&worker->rng, index);
 	lifo_slot_init(&worker->lifo, pool->membarrier);

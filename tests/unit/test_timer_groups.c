@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test_timer_groups.c - timers of groups of workers that are all in long polls; a
- * runtime has three groups if it has more workers than fit into two */
+ * runtime has three groups if it has more workers than fit into two. And the turns
+ * in which workers check the timers of other groups, on made machines */
 #include <sched.h>
 #include <semaphore.h>
 
 #include "core/base/clock.h"
+#include "core/loop/timers.h"
+#include "core/loop/worker.h"
 #include "core/runtime/runtime.h"
+#include "tests/near.h"
 #include "tests/unit/tasks.h"
 
 #define WORKERS (2 * LLC_GROUP_WORKERS + 2)
@@ -113,4 +117,148 @@ TEST(timer__two_groups_held__searcher_of_the_third_fires)
 	for (unsigned i = 0; i < WORKERS; i++)
 		join(&occupants[i].task);
 	destroy(rt);
+}
+
+/* ---- turns --------------------------------------------------------------------- */
+
+#define MOST_WORKERS 128u
+#define MOST_GROUPS  32u
+
+static struct pool pool;
+static struct worker *list[MOST_WORKERS];
+static struct timer_deadlines deadlines[MOST_GROUPS];
+static struct timer_slot slots[TIMER_WHEEL_SLOTS_TOTAL];
+static struct sentinel_sight sights[MOST_WORKERS];
+
+/* Workers without threads; those of a group are number g, g + groups, ... */
+static void make_workers(unsigned groups, unsigned size)
+{
+	unsigned count = groups * size;
+
+	memset(&pool, 0, sizeof(pool));
+	pool.groups = near_groups(count, groups);
+	pool.worker_count = count;
+	pool.workers = list;
+	pool.deadlines = deadlines;
+	sentinel_init(&pool.sentinel, sights);
+	for (unsigned i = 0; i < count; i++) {
+		const struct llc_place *place = &pool.groups->places[i];
+
+		list[i] = aligned_alloc(alignof(struct worker),
+					sizeof(struct worker));
+		assert_non_null(list[i]);
+		memset(list[i], 0, sizeof(struct worker));
+		list[i]->pool = &pool;
+		list[i]->index = i;
+		list[i]->group = place->group;
+		timers_init(&list[i]->timers, slots,
+			    &deadlines[place->group].next_ns[place->bit]);
+		timers_begin_turns(list[i]);
+	}
+}
+
+static void free_workers(void)
+{
+	for (unsigned i = 0; i < pool.worker_count; i++)
+		free(list[i]);
+}
+
+static atomic_u64 *deadline_of(unsigned group)
+{
+	return &deadlines[group].next_ns[0];
+}
+
+static void make_due(void)
+{
+	for (unsigned g = 0; g < pool.groups->count; g++)
+		atomic_store_relaxed(deadline_of(g), 1);
+}
+
+/* The worker ends a tick in which it checks another group. */
+static void check_one(unsigned i)
+{
+	timers_fire_due(list[i], 1, 1);
+}
+
+static bool fired(unsigned group)
+{
+	return atomic_load_relaxed(deadline_of(group)) == UINT64_MAX;
+}
+
+static bool all_checked(void)
+{
+	for (unsigned g = 0; g < pool.groups->count; g++) {
+		if (!fired(g))
+			return false;
+	}
+	return true;
+}
+
+/* Return the periods until all groups were checked, if all workers of @group end
+ * their ticks in step. */
+static unsigned periods_of_group(unsigned group)
+{
+	const struct llc_group *members = &pool.groups->groups[group];
+	unsigned periods = 0;
+
+	for (make_due(); !all_checked(); periods++) {
+		for (unsigned i = 0; i < members->count; i++)
+			check_one(members->workers[i]);
+	}
+	return periods;
+}
+
+static void check_turns(unsigned groups, unsigned size)
+{
+	make_workers(groups, size);
+	/* The second time, each goes on where it was. */
+	for (unsigned n = 0; n < 2 * groups; n++)
+		assert_in_range(periods_of_group(n % groups), 1,
+				(groups - 1 + size - 1) / size);
+	free_workers();
+}
+
+TEST(timers_fire_due__workers_of_a_group_in_step__check_all_groups_together)
+{
+	check_turns(8, 16);
+	check_turns(8, 8);
+	check_turns(8, 7);
+	check_turns(16, 8);
+	check_turns(32, 4);
+	check_turns(32, 3);
+	check_turns(3, 2);
+	check_turns(2, 1);
+}
+
+TEST(timers_fire_due__one_worker__checks_each_group_in_turn)
+{
+	make_workers(8, 1);
+	for (unsigned n = 0; n < 3; n++) {
+		make_due();
+		for (unsigned turn = 0; turn < 7; turn++) {
+			assert_false(all_checked());
+			check_one(5);
+		}
+		assert_true(all_checked());
+	}
+	free_workers();
+}
+
+TEST(timers_fire_due__worker_of_each_group_in_step__check_all_groups_together)
+{
+	make_workers(8, 4);
+	for (unsigned n = 0; n < 20; n++) {
+		unsigned checked = 0;
+
+		for (unsigned i = 0; i < 8; i++) {
+			make_due();
+			check_one(i);
+			for (unsigned g = 0; g < 8; g++) {
+				if (g != list[i]->group && fired(g))
+					checked |= 1u << g;
+			}
+		}
+		assert_int_equal(checked, 255);
+	}
+	free_workers();
 }
