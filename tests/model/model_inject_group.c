@@ -2,7 +2,7 @@
 /**
  * model_inject_group.c - core/queue/inject_group.h: no bit is missing for good (I9)
  *
- * A thread pushes two nodes to the queue of a group. Two workers of other groups are
+ * A thread pushes two nodes to the queue of a group. Up to three workers of other groups are
  * about to sleep: they look at the queue only if the map names it, and clear the bit of
  * an empty queue. A worker that takes a node and leaves another one wakes the other
  * worker (I5). A worker that sleeps beside a node is a lost wake-up, which the explorer
@@ -15,7 +15,7 @@
 #include "core/idle/parker.h"
 #include "core/queue/inject_group.h"
 
-#define WORKERS 2u
+#define WORKERS 3u
 #define NODES   2u
 
 /* The mistake of a variant. */
@@ -161,6 +161,11 @@ static void worker_1(void)
 	works(1);
 }
 
+static void worker_2(void)
+{
+	works(2);
+}
+
 static void setup_raised_early(void)
 {
 	setup_defect(RAISED_EARLY);
@@ -191,6 +196,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("push__two_park", setup, NULL, pushes, worker_0,
 		       worker_1),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("push__three_park", setup, NULL, pushes, worker_0,
+		       worker_1, worker_2),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("push__three_park__random", setup, NULL, pushes,
+		       worker_0, worker_1, worker_2),
+	  EXPLORE_WITHIN(12, 6), .random = 100000 },
 	{ EXPLORE_BUG("idle_I9__raised_early", "lost wake-up",
 		      setup_raised_early, NULL, pushes, worker_0) },
 	{ EXPLORE_BUG("idle_I9__raised_unfenced", "lost wake-up",

@@ -295,7 +295,7 @@ static void spawns_beside_busy(void)
 	workers_shut_down();
 }
 
-/* Task 3 keeps a third one in a long poll meanwhile. */
+/* Task 3 keeps a third one busy, or in a long poll, meanwhile. */
 static void spawns_beside_busy_and_long(void)
 {
 	explore_assert(workers_spawn(3) == 0);
@@ -527,6 +527,12 @@ static void setup_busy_of_groups(void)
 	workers_place(2, 2);
 }
 
+static void setup_lifo_of_three_groups(void)
+{
+	setup_lifo();
+	workers_place(3, 3);
+}
+
 static void setup_timer_of_three_groups(void)
 {
 	setup_timer();
@@ -543,6 +549,19 @@ static void setup_keeps_turn(void)
 {
 	setup_busy_of_three_groups();
 	defect = KEEPS_TURN;
+}
+
+/* Two busy workers, and one in a long poll. */
+static void setup_two_busy_of_three_groups(void)
+{
+	setup_busy_of_three_groups();
+	tasks[3].poll = yield_beside_first;
+}
+
+static void setup_both_of_three_groups(void)
+{
+	setup_both();
+	workers_place(3, 3);
 }
 
 static void setup_searcher_of_groups(void)
@@ -720,6 +739,13 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("timer__two_groups__busy__few", setup_busy_of_groups,
 		       NULL, WORKERS_AND(spawns_beside_busy)),
 	  FEW(15000) },
+	{ EXPLORE_PASS("lifo__three_groups__few", setup_lifo_of_three_groups,
+		       check, THREE_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("lifo__three_groups__retired__few",
+		       setup_lifo_of_three_groups, check,
+		       THREE_AND(spawns_late)),
+	  FEW(15000) },
 	{ EXPLORE_PASS("timer__three_groups__few", setup_timer_of_three_groups,
 		       check, THREE_AND(spawns)),
 	  FEW(15000) },
@@ -734,6 +760,14 @@ static const struct explore_case cases[] = {
 		       setup_busy_of_three_groups, NULL,
 		       THREE_AND(spawns_beside_busy_and_long)),
 	  MANY(15000) },
+	{ EXPLORE_PASS("timer__three_groups__two_busy__few",
+		       setup_two_busy_of_three_groups, NULL,
+		       THREE_AND(spawns_beside_busy_and_long)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("timers_of_two__three_groups__few",
+		       setup_both_of_three_groups, check_both,
+		       THREE_AND(spawns)),
+	  FEW(15000) },
 	{ EXPLORE_PASS("timer__three_groups__searcher__few",
 		       setup_searcher_of_groups, NULL,
 		       THREE_AND(spawns_beside_searcher)),

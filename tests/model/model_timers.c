@@ -4,9 +4,10 @@
  *
  * A thread that takes a timer out of its wheel accesses the timer no more once it
  * says so; its owner learns of it without the wheel's lock, and writes to the
- * timer at once. All its memory is watched.
+ * timer at once. All its memory is watched. The wheel is that of worker 0. Workers 1
+ * and 2 are in groups of their own, and fire the timer in their turn.
  */
-#define WORKERS 1
+#define WORKERS 3
 
 #include "tests/model/workers.h"
 
@@ -19,6 +20,23 @@ static struct timer timer;
 static void fires_due(void)
 {
 	timers_fire_due(&workers[0], EXPLORE_FAR_NS, 0);
+}
+
+/* In turn with the other group. */
+static void fires_of_others(unsigned i)
+{
+	for (unsigned turn = 0; turn < 2; turn++)
+		timers_fire_due(&workers[i], EXPLORE_FAR_NS, 1);
+}
+
+static void worker_1_fires(void)
+{
+	fires_of_others(1);
+}
+
+static void worker_2_fires(void)
+{
+	fires_of_others(2);
 }
 
 static void fires_all(void)
@@ -50,6 +68,7 @@ static void cancels_and_uses(void)
 static void setup(void)
 {
 	workers_reset(NULL, NULL, SENTINEL_NEVER);
+	workers_place(3, 3);
 	timer = (struct timer){ .reserved = 0 };
 	explore_assert(workers_spawn(0) == 0);
 	explore_assert(
@@ -72,6 +91,16 @@ static const struct explore_case cases[] = {
 		       waits_and_uses) },
 	{ EXPLORE_PASS("fired_by_two__used_again", setup, check, fires_due,
 		       fires_all, waits_and_uses),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("fired_by_two_groups__used_again", setup, check,
+		       worker_1_fires, worker_2_fires, waits_and_uses),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("fired_by_three_groups__used_again", setup, check,
+		       fires_due, worker_1_fires, worker_2_fires,
+		       waits_and_uses),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("cancelled_beside_two_groups__used_again", setup, check,
+		       worker_1_fires, worker_2_fires, cancels_and_uses),
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("cancelled_beside_fire__used_again", setup, check,
 		       fires_due, cancels_and_uses) },
