@@ -26,8 +26,11 @@ enum defect {
 	KEEPS_TURN,       /* it always checks the same other group's */
 	SEARCHER_KEEPS_TURN, /* a searcher checks the timers of one other group */
 	SEES_ONE_GROUP,      /* the sentinel forgets the timers of a group */
+	WATCHES_ONCE,        /* I7: a worker checks for a sentinel only once */
 	LEAVES_SILENTLY, /* a sentinel gives the role up, and summons nobody */
 };
+
+#define WORKERS 3
 
 static enum defect defect;
 
@@ -49,8 +52,14 @@ static uint64_t next_timer_ns(const struct pool *pool)
 
 #include "core/loop/sentinel.c"
 
+static bool has_watched[WORKERS];
+
 static void filled(struct worker *w)
 {
+	if (defect == WATCHES_ONCE) {
+		w->watched = has_watched[w->index];
+		has_watched[w->index] = true;
+	}
 	if (defect != FILLS_SILENTLY)
 		sentinel_filled(w);
 }
@@ -88,7 +97,6 @@ static void take_turn(struct worker *w)
 
 #undef atomic_fence_seq_cst
 
-#define WORKERS 3
 #include "tests/model/workers.h"
 
 static void fence_of(const char *function)
@@ -140,6 +148,15 @@ static enum skua_poll spawn_and_meet(struct skua_task *task)
 	polled[task_number(task)]++;
 	spawn(1);
 	wait_until_polled(1, 1);
+	return SKUA_DONE;
+}
+
+/* The same for tasks 2 and 3. */
+static enum skua_poll spawn_third_and_meet(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	spawn(3);
+	wait_until_polled(3, 1);
 	return SKUA_DONE;
 }
 
@@ -327,6 +344,16 @@ static void spawns_and_wakes(void)
 	workers_shut_down();
 }
 
+/* Once more when the sentinel has retired. */
+static void spawns_again_late(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	workers_join(0);
+	sleep_until(explore_now_ns() + LATE_NS);
+	explore_assert(workers_spawn(2) == 0);
+	workers_shut_down();
+}
+
 static void spawns_late(void)
 {
 	futex_wait_until(&never, 0, LATE_NS);
@@ -503,6 +530,21 @@ static void setup_lifo_long_delay(void)
 	setup(spawn_and_meet, finish, LONG_DELAY_NS);
 }
 
+/* With a delay that does not double, so that no sentinel is ever slow: a worker that
+ * fills its slot summons one only because none is there. */
+static void setup_again(void)
+{
+	setup(spawn_and_meet, finish, DELAY_MAX_NS);
+	tasks[2].poll = spawn_third_and_meet;
+	memset(has_watched, 0, sizeof(has_watched));
+}
+
+static void setup_watches_once(void)
+{
+	setup_again();
+	defect = WATCHES_ONCE;
+}
+
 static void setup_lifo_of_groups(void)
 {
 	setup_lifo();
@@ -640,6 +682,12 @@ static void check(void)
 static void check_twice(void)
 {
 	explore_assert(polled[0] == 1 && polled[1] == 1 && polled[2] == 1);
+}
+
+static void check_again(void)
+{
+	for (unsigned i = 0; i < 4; i++)
+		explore_assert(polled[i] == 1);
 }
 
 static void check_both(void)
@@ -782,6 +830,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("timers_of_two__two_groups__many", setup_both_of_groups,
 		       check_both, WORKERS_AND(spawns)),
 	  MANY(15000) },
+	{ EXPLORE_PASS("lifo__again__retired__few", setup_again, check_again,
+		       WORKERS_AND(spawns_again_late)),
+	  FEW(15000) },
 	{ EXPLORE_PASS("lifo__twice__few", setup_twice, check_twice,
 		       WORKERS_AND(spawns)),
 	  FEW(15000) },
@@ -808,6 +859,9 @@ static const struct explore_case cases[] = {
 	  FEW(100000) },
 	{ EXPLORE_BUG("timers_sentinel_sees_one_group", "livelock",
 		      setup_sees_one_group, check, WORKERS_AND(spawns)),
+	  FEW(100000) },
+	{ EXPLORE_BUG("idle_I7__watches_once", "livelock", setup_watches_once,
+		      check_again, WORKERS_AND(spawns_again_late)),
 	  FEW(100000) },
 	{ EXPLORE_BUG("idle_I7__leaves_silently", "livelock",
 		      setup_leaves_silently, check_twice,
