@@ -440,11 +440,12 @@ TEST(wait_cancel__armed__withdrawn)
 	destroy(rt);
 }
 
-/* Uses a wait, which is armed for an event and has a deadline, for other calls. */
+/* Uses a wait, which is armed for an event, for other calls. */
 struct confused {
 	struct skua_task task; /* first */
 	struct skua_event *event, *other;
 	struct skua_wait wait;
+	bool soon; /* is there a deadline? */
 	uint64_t deadline_ns;
 	int codes[4];
 	unsigned polls;
@@ -456,7 +457,8 @@ static enum skua_poll use_armed_wait(struct skua_task *self)
 	unsigned at = it->polls++ ? 2 : 0;
 
 	if (at == 0) {
-		it->deadline_ns = skua_now_ns() + SOON_NS;
+		it->deadline_ns =
+			it->soon ? skua_now_ns() + SOON_NS : SKUA_FOREVER_NS;
 		it->codes[3] = skua_event_wait_poll(self, it->event, &it->wait,
 						    it->deadline_ns);
 	}
@@ -479,12 +481,14 @@ TEST(wait__armed_and_used_for_another_object__einval_without_effect)
 		struct skua_event other = SKUA_EVENT_INIT;
 		struct confused it = { .task = SKUA_TASK_INIT(use_armed_wait),
 				       .event = &event,
-				       .other = &other };
+				       .other = &other,
+				       .soon = !set };
 
 		spawn(rt, &it.task);
-		wait_until_waiting(&it.task);
-		if (set)
+		if (set) {
+			wait_until_waiting(&it.task);
 			assert_int_equal(skua_event_set(&event), 0);
+		}
 		join(&it.task); /* the deadline wakes it, or the event */
 		assert_int_equal(it.codes[3], -EAGAIN);
 		assert_int_equal(it.codes[0], -EINVAL);
