@@ -25,6 +25,7 @@ EXCEPTIONS = {
     "core/parallel/parallel_loop.c: init": _OPERATION,
     "core/parallel/parallel_loop.c: join": _OPERATION,
     "core/parallel/parallel_loop.c: step": _OPERATION,
+    "core/fiber/stacks.c: act": "cancel() of fiber_cancel.c",
     "core/fiber/overflow.c: sa_sigaction": "another handler of the signal, as the kernel calls it",
     "core/fiber/overflow.c: sa_handler": "likewise",
     "core/fiber/stacks.c: act": "cancel() of fiber_cancel.c",
