@@ -15,9 +15,9 @@ namespace
 
 std::atomic<int> wrong(0);
 
-#define CHECK(condition)                                                   \
-	do {                                                               \
-		if (!(condition) && wrong.fetch_add(1) < 10)               \
+#define CHECK(condition)                                                    \
+	do {                                                                \
+		if (!(condition) && wrong.fetch_add(1) < 10)                \
 			std::printf("line %d: %s\n", __LINE__, #condition); \
 	} while (0)
 
