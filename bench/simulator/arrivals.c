@@ -24,7 +24,7 @@ static double exponential(struct arrivals *a, double mean)
 
 uint32_t arrivals_service_ns(struct arrivals *a)
 {
-	if (a->kind == WORKLOAD_TREE)
+	if (a->kind == WORKLOAD_TREE || a->kind == WORKLOAD_ONCE)
 		return (uint32_t)a->service_ns;
 	return 1 + (uint32_t)exponential(a, (double)a->service_ns);
 }
@@ -78,7 +78,7 @@ void arrivals_begin(struct arrivals *a, const struct layout *layout,
 
 void arrivals_next(struct arrivals *a)
 {
-	if (a->kind == WORKLOAD_TREE) {
+	if (a->kind == WORKLOAD_TREE || a->kind == WORKLOAD_ONCE) {
 		a->next_ns = UINT64_MAX;
 		return;
 	}

@@ -15,6 +15,7 @@ enum workload_kind {
 	WORKLOAD_BURST,   /* 64 at once, to the first worker of a random node */
 	WORKLOAD_OUTSIDE, /* from 64 threads, each at the queue of a group */
 	WORKLOAD_TREE,    /* one task arrives; each task forks two */
+	WORKLOAD_ONCE, /* one task arrives, and spawns many; the rest is idle */
 	WORKLOAD_KINDS
 };
 
@@ -23,9 +24,9 @@ enum { ARRIVALS_BURST = 64, ARRIVALS_THREADS = 64 };
 /**
  * struct arrivals - the arrival that comes next, and how the later ones are drawn
  * @percent: percentage of all workers' time that the tasks take if each runs on its home
- *	     node; not used for a tree
- * @service_ns: mean of the exponentially distributed times of tasks; for a tree, the
- *		time of every task
+ *	     node; not used for a tree and for `once`
+ * @service_ns: mean of the exponentially distributed times of tasks; for a tree and for
+ *		`once`, the time of every task
  * @next_ns: time of the next arrival; UINT64_MAX: none comes
  * @count: number of tasks that arrive then
  * @worker: the worker that receives them; of tasks from outside, the first of the group

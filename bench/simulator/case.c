@@ -9,6 +9,7 @@ static const char *const names[WORKLOAD_KINDS] = {
 	[WORKLOAD_EVEN] = "even",       [WORKLOAD_SKEW] = "skew",
 	[WORKLOAD_SINGLE] = "single",   [WORKLOAD_BURST] = "burst",
 	[WORKLOAD_OUTSIDE] = "outside", [WORKLOAD_TREE] = "tree",
+	[WORKLOAD_ONCE] = "once",
 };
 
 const char *case_workload_name(enum workload_kind kind)
@@ -27,16 +28,26 @@ enum workload_kind case_workload_find(const char *name)
 
 struct plan case_defaults(enum workload_kind kind, unsigned percent)
 {
-	return (struct plan){
+	struct plan plan = {
 		.tuning = TUNING_DEFAULT,
 		.wake_by_group = true,
 		.workload = kind,
 		.percent = percent,
-		.depth = kind == WORKLOAD_TREE ? 17 : 0,
-		.service_ns = kind == WORKLOAD_TREE ? 2000 : 5000,
+		.children = 2,
+		.service_ns = 5000,
 		.duration_ns = 2000000,
 		.seed = 1,
 	};
+
+	if (kind == WORKLOAD_TREE) {
+		plan.depth = 17;
+		plan.service_ns = 2000;
+	} else if (kind == WORKLOAD_ONCE) {
+		plan.depth = 1;
+		plan.children = 1000;
+		plan.service_ns = 20000;
+	}
+	return plan;
 }
 
 /* ---- figures ------------------------------------------------------------------------ */
@@ -130,6 +141,25 @@ static json_t *counts_json(const uint64_t *counts)
 	return array;
 }
 
+/* By step of the wake chain: the groups that it reached, and when it reached the
+ * last of them. */
+static json_t *chain_json(const struct outcome *o)
+{
+	json_t *array = json_array();
+
+	for (unsigned step = 0; step < SIM_STEPS; step++) {
+		const struct sim_step *at = &o->chain[step];
+
+		if (at->groups > 0)
+			json_array_append_new(
+				array,
+				json_pack("{s:i, s:i, s:I}", "step", (int)step,
+					  "groups", (int)at->groups, "last_ns",
+					  (json_int_t)at->last_ns));
+	}
+	return array;
+}
+
 static json_t *params_json(const struct plan *plan)
 {
 	return json_pack(
@@ -163,10 +193,13 @@ json_t *case_json(const struct plan *plan, const struct outcome *o)
 		json_object_set_new(object, "latency_ns",
 				    histogram_json(&o->latencies));
 	json_object_set_new(object, "failed_rounds", reads_json(&o->failed));
+	json_object_set_new(object, "told_rounds", reads_json(&o->told));
 	json_object_set_new(object, "before_sleep", reads_json(&o->sleeping));
 	json_object_set_new(object, "handed_over", reads_json(&o->handed));
 	json_object_set_new(object, "wake_looks", reads_json(&o->checked));
 	json_object_set_new(object, "wakes_read", reads_json(&o->woken));
+	if (plan->workload == WORKLOAD_ONCE)
+		json_object_set_new(object, "chain", chain_json(o));
 	if (o->injected > 0)
 		json_object_set_new(
 			object, "lines_elsewhere",

@@ -21,7 +21,8 @@ struct run_options {
 	enum workload_kind workload;
 	const struct policy *policy;
 	uint64_t percent, seed;
-	uint64_t service_ns, depth, duration_us; /* 0: the report's value */
+	/* 0: the report's value */
+	uint64_t service_ns, depth, tasks, duration_us;
 	uint64_t samples, far_delay_ns, attempts, steal_max, steal_max_far;
 	bool wake_by_all;
 	bool one_queue;
@@ -142,9 +143,10 @@ static const struct args_verb run_verb = {
 		ARGS_PARSED(
 			"policy", parse_policy, "NAME",
 			"runtime (default), rand, tier, samp, hint or hintw"),
-		ARGS_PARSED("workload", parse_workload, "NAME",
-			    "even (default), skew, single, burst, outside or "
-			    "tree"),
+		ARGS_PARSED(
+			"workload", parse_workload, "NAME",
+			"even (default), skew, single, burst, outside, tree "
+			"or once"),
 		ARGS_NUMBER_OF(struct run_options, "load", percent, 1, 99, "N",
 			       "Percent of the workers' capacity (default 70)"),
 		ARGS_NUMBER_OF(struct run_options, "seed", seed, 1, 1000000,
@@ -152,10 +154,12 @@ static const struct args_verb run_verb = {
 		ARGS_NUMBER_OF(
 			struct run_options, "service-ns", service_ns, 1,
 			1000000, "N",
-			"Mean time of a task (default 5000); in a tree, time of "
-			"every task (default 2000)"),
+			"Mean time of a task (default 5000); in a tree and in "
+			"once, time of every task (default 2000 and 20000)"),
 		ARGS_NUMBER_OF(struct run_options, "depth", depth, 1, 24, "N",
 			       "Depth of the tree (default 17)"),
+		ARGS_NUMBER_OF(struct run_options, "tasks", tasks, 1, 1000000,
+			       "N", "Tasks of once (default 1000)"),
 		ARGS_NUMBER_OF(
 			struct run_options, "time-us", duration_us, 10,
 			DURATION_MAX_US, "N",
@@ -214,10 +218,32 @@ static struct plan plan_of(const struct run_options *options,
 		plan.service_ns = options->service_ns;
 	if (options->depth && plan.workload == WORKLOAD_TREE)
 		plan.depth = (unsigned)options->depth;
+	if (options->tasks && plan.workload == WORKLOAD_ONCE)
+		plan.children = (unsigned)options->tasks;
 	if (options->duration_us)
 		plan.duration_ns = options->duration_us * 1000;
 	tune(&plan.tuning, options);
 	return plan;
+}
+
+static void print_chain(const struct outcome *o)
+{
+	unsigned groups = 0, most = 0;
+	uint64_t last_ns = 0;
+
+	for (unsigned step = 0; step < SIM_STEPS; step++) {
+		const struct sim_step *at = &o->chain[step];
+
+		groups += at->groups;
+		if (at->groups > 0)
+			most = step;
+		if (at->last_ns > last_ns)
+			last_ns = at->last_ns;
+	}
+	printf("%u groups reached, in %u steps of the wake chain, the last after "
+	       "%.1f us; all done after %.1f us, %ju wake-ups",
+	       groups, most, (double)last_ns / 1000,
+	       (double)(o->end_ns - o->burst_ns) / 1000, (uintmax_t)o->wakes);
 }
 
 static void print_text(const struct plan *plan, const struct outcome *o)
@@ -227,6 +253,8 @@ static void print_text(const struct plan *plan, const struct outcome *o)
 	       plan->layout->groups.worker_count, plan->layout->groups.count);
 	if (plan->workload == WORKLOAD_TREE)
 		printf("%.2f of the least time", case_time_by_ideal(plan, o));
+	else if (plan->workload == WORKLOAD_ONCE)
+		print_chain(o);
 	else
 		printf("p50 %.1f us, p99 %.1f us, p99.9 %.1f us",
 		       (double)histogram_percentile(&o->latencies, 50) / 1000,

@@ -30,6 +30,8 @@ void simulation_claim(struct simulation *sim, unsigned i)
 {
 	assert(sim->workers[i].state == SIM_PARKED);
 	sim->outcome->wakes++;
+	sim->workers[i].step =
+		sim->acting ? sim->workers[sim->acting - 1].step + 1 : 0;
 	simulation_enter(sim, i, SIM_WAKES);
 	events_set(&sim->events, i, injected.now_ns + COSTS_WAKE_NS);
 }
@@ -96,6 +98,21 @@ static unsigned hops(const struct simulation *sim, unsigned node, unsigned home)
 	return layout_node_tier(sim->layout, home, node) - TIER_NODE;
 }
 
+/* Worker @i begins a task of `once`: note when its group was reached. */
+static void reach(struct simulation *sim, unsigned i)
+{
+	unsigned group = sim->layout->groups.places[i].group;
+	unsigned step = sim->workers[i].step;
+	struct sim_step *at =
+		&sim->outcome->chain[step < SIM_STEPS ? step : SIM_STEPS - 1];
+
+	if (sim->reached[group])
+		return;
+	sim->reached[group] = true;
+	at->groups++;
+	at->last_ns = injected.now_ns - sim->outcome->burst_ns;
+}
+
 /* Let worker @i begin a task. @stolen is the distance of the victim; TIERS
  * if the task was not stolen. */
 static void begin_task(struct simulation *sim, unsigned i, struct sim_task task,
@@ -111,6 +128,8 @@ static void begin_task(struct simulation *sim, unsigned i, struct sim_task task,
 	o->home_ns += task.service_ns;
 	o->work_ns += work_ns;
 	o->done_away += away > 0;
+	if (sim->plan.workload == WORKLOAD_ONCE && task.depth == 0)
+		reach(sim, i);
 	sim->workers[i].running = task;
 	simulation_enter(sim, i, SIM_RUNS);
 	events_set(&sim->events, i, injected.now_ns + work_ns);
@@ -136,12 +155,13 @@ static void end_task(struct simulation *sim, unsigned i)
 	if (measured(sim, &task))
 		histogram_record(&o->latencies,
 				 injected.now_ns - task.arrived_ns);
-	if (sim->plan.workload != WORKLOAD_TREE || task.depth == 0)
+	if (task.depth == 0)
 		return;
 	task.home = (uint16_t)layout_node_of(sim->layout, i);
 	task.depth--;
-	add_task(sim, i, task);
-	add_task(sim, i, task);
+	o->burst_ns = injected.now_ns;
+	for (unsigned n = 0; n < sim->plan.children; n++)
+		add_task(sim, i, task);
 	sim->plan.policy->arrived(sim, i);
 }
 
@@ -329,10 +349,11 @@ static void run(struct simulation *sim)
 		if (over(sim, injected.now_ns))
 			return;
 		assert(injected.now_ns != UINT64_MAX);
+		sim->acting = arrives ? 0 : events_first(&sim->events) + 1;
 		if (arrives)
 			arrive(sim);
 		else
-			act(sim, events_first(&sim->events));
+			act(sim, sim->acting - 1);
 	}
 }
 
@@ -377,14 +398,18 @@ static int make(struct simulation *sim, const struct plan *plan)
 	sim->workers = calloc(workers, sizeof(*sim->workers));
 	sim->queues_of =
 		calloc(plan->layout->groups.count, sizeof(*sim->queues_of));
+	sim->reached =
+		calloc(plan->layout->groups.count, sizeof(*sim->reached));
 	code = events_make(&sim->events, workers);
-	if (!sim->workers || !sim->queues_of || code)
+	if (!sim->workers || !sim->queues_of || !sim->reached || code)
 		return -ENOMEM;
 	sim->in_state[SIM_RUNS] = workers;
 	sim->arrivals = (struct arrivals){ .kind = plan->workload,
 					   .percent = plan->percent,
 					   .service_ns = plan->service_ns };
 	arrivals_begin(&sim->arrivals, plan->layout, plan->seed);
+	if (plan->workload == WORKLOAD_ONCE)
+		sim->arrivals.next_ns = plan->duration_ns / 5;
 	injected.now_ns = 0;
 	for (unsigned i = 0; i < workers; i++)
 		events_set(&sim->events, i, 100 * i / workers);
@@ -403,6 +428,7 @@ static void free_all(struct simulation *sim)
 	     g++)
 		free(sim->queues_of[g].tasks.tasks);
 	free(sim->queues_of);
+	free(sim->reached);
 	free(sim->workers);
 	events_free(&sim->events);
 }

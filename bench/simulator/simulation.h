@@ -36,9 +36,10 @@ struct policy;
  * @one_queue: all tasks from outside wait in one queue, and not at a group. Other
  *	policies than `runtime` put them into the queue of a worker
  * @percent, @service_ns: see struct arrivals
- * @depth: levels of a tree below its root; it has 2^(depth + 1) - 1 tasks
+ * @depth: levels of a tree below its root; it has 2^(depth + 1) - 1 tasks. 1 for `once`
+ * @children: how many tasks a task spawns at its end, if it has levels below it
  * @duration_ns: simulated time of any workload except a tree. Tasks that arrive in its
- *	first fifth are not measured
+ *	first fifth are not measured; the task of `once` arrives then
  */
 struct plan {
 	const struct layout *layout;
@@ -49,6 +50,7 @@ struct plan {
 	enum workload_kind workload;
 	unsigned percent;
 	unsigned depth;
+	unsigned children;
 	uint64_t service_ns;
 	uint64_t duration_ns;
 	uint64_t seed;
@@ -59,6 +61,17 @@ struct reads {
 	uint64_t times; /* number of steps */
 	uint64_t lines, queues;
 	unsigned most_lines, most_queues; /* in one step */
+};
+
+/* The steps of a wake chain that are told apart; the last one stands for all from
+ * there on. */
+enum { SIM_STEPS = 256 };
+
+/* Groups that a step of the wake chain of `once` has reached. */
+struct sim_step {
+	unsigned groups;
+	uint64_t
+		last_ns; /* when the last of them began a task, from the burst on */
 };
 
 enum sim_state { SIM_RUNS, SIM_SEARCHES, SIM_PARKED, SIM_WAKES, SIM_STATES };
@@ -78,13 +91,20 @@ struct outcome {
 	unsigned in_state[SIM_STATES]; /* workers, at the end */
 	uint64_t work_ns, home_ns;     /* time of tasks; the same at home */
 	uint64_t end_ns;
-	struct reads failed;   /* rounds of a search that found nothing */
+	struct reads failed; /* rounds of a search that found nothing */
+	struct reads
+		told; /* first rounds of workers that were told of many tasks
+			    * (I3), and found none */
 	struct reads sleeping; /* the final scans of workers that parked */
 	struct reads
 		handed; /* checks for more work when the last search ends */
 	struct reads checked; /* checks for a worker to wake */
 	struct reads woken;   /* those of @checked that woke a worker */
 	struct histogram latencies;
+	/* Of `once`, by step: the worker that spawns the tasks is at step 0, and a
+	 * worker that is woken is one step after the one that wakes it. */
+	struct sim_step chain[SIM_STEPS];
+	uint64_t burst_ns; /* when the tasks of `once` were spawned */
 };
 
 /* An injection queue. The groups are those of the threads that used its lines
@@ -102,6 +122,7 @@ struct sim_worker {
 	uint64_t contended_ns;   /* until then, a thief occupies its queue */
 	uint64_t search_ns;      /* when its search began */
 	unsigned rounds;         /* rounds of this search */
+	unsigned step;           /* of the wake chain */
 };
 
 struct simulation {
@@ -114,6 +135,8 @@ struct simulation {
 	struct events events;
 	struct arrivals arrivals;
 	uint64_t serial;        /* serial number of the last task */
+	unsigned acting;        /* index + 1 of the worker that acts; 0: none */
+	bool *reached;          /* by group: it has begun a task of `once` */
 	unsigned lines, queues; /* read by the current round */
 	void *policy;           /* the policy's data */
 	struct outcome *outcome;
