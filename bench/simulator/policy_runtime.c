@@ -28,6 +28,10 @@ struct own {
 	uint64_t idle_since_ns;
 	unsigned waited; /* index + 1 of the group at which its last search saw
 			  * tasks and left them; 0: none */
+	/* Where its last search has found a task, and how many its waker told it
+	 * of. */
+	const struct task_ring *from;
+	uint32_t told;
 	bool parks; /* it is registered as parked, and scans all queues once more */
 };
 
@@ -135,17 +139,17 @@ static unsigned take(struct simulation *sim, unsigned i, unsigned group,
 {
 	struct runtime *rt = sim->policy;
 	const struct llc_groups *groups = &sim->layout->groups;
+	const struct task_ring *tasks = &simulation_queue(sim, group)->tasks;
 	unsigned workers = sim->plan.one_queue ? groups->worker_count
 					       : groups->groups[group].count;
-	unsigned share =
-		task_ring_length(&simulation_queue(sim, group)->tasks) /
-		workers;
+	unsigned share = task_ring_length(tasks) / workers;
 	unsigned count;
 
 	if (share < INJECT_BATCH_MIN)
 		share = INJECT_BATCH_MIN;
 	if (share > INJECT_BATCH_MAX)
 		share = INJECT_BATCH_MAX;
+	rt->own[i].from = tasks;
 	count = simulation_take(sim, i, group, share < most ? share : most);
 	if (count > 1)
 		work_flag_raise_owner(&rt->own[i].flag, WORK_TASKS);
@@ -259,7 +263,7 @@ static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 		.siblings = place->siblings,
 	};
 	struct victim victim;
-	unsigned counted = 0, waited = 0;
+	unsigned counted = 0, waited = 0, worker;
 
 	if (queue_visible(sim, place->group) &&
 	    take(sim, i, place->group, UINT32_MAX) > 0)
@@ -271,15 +275,18 @@ static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 		if (victim.injected) {
 			if (take_elsewhere(sim, i, victim, reach, &waited))
 				return begin_taken(sim, i);
-		} else if (simulation_steal(sim, i,
-					    groups->groups[victim.line]
-						    .workers[victim.bit],
-					    victim.far ? tuning->steal_max_far
-						       : tuning->steal_max))
+			continue;
+		}
+		worker = groups->groups[victim.line].workers[victim.bit];
+		rt->own[i].from = &sim->workers[worker].tasks;
+		if (simulation_steal(sim, i, worker,
+				     victim.far ? tuning->steal_max_far
+						: tuning->steal_max))
 			return true;
 	}
 	spend_lines(sim, i, &counted);
 	rt->own[i].waited = waited;
+	rt->own[i].from = NULL;
 	return false;
 }
 
@@ -331,7 +338,10 @@ static void cancel_park(struct runtime *rt, unsigned i)
 static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
 {
 	struct runtime *rt = sim->policy;
-	bool more = task_ring_length(&sim->workers[i].tasks) > (stolen ? 0 : 1);
+	struct own *own = &rt->own[i];
+	unsigned more =
+		task_ring_length(&sim->workers[i].tasks) - (stolen ? 0 : 1);
+	unsigned seen = more + (own->from ? task_ring_length(own->from) : 0);
 
 	if (rt->own[i].parks)
 		cancel_park(rt, i);
@@ -341,7 +351,8 @@ static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
 	    !(more || work_visible(sim, i)))
 		return;
 	injected_forget();
-	idle_wake(&rt->idle, idle_group_of(&rt->idle, i));
+	idle_wake_for(&rt->idle, idle_group_of(&rt->idle, i),
+		      seen > own->told ? seen : own->told);
 	count_wake(sim);
 }
 
@@ -368,12 +379,27 @@ static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 	idle_park_begin(&rt->idle, i, searching);
 	rt->parked[group] = atomic_load_acquire(&rt->by_group[group].parked);
 	rt->own[i].parks = true;
+	rt->own[i].told = 0;
 	simulation_round(sim);
 	if (find(sim, i, VICTIMS_ALL))
 		return;
 	rt->own[i].parks = false;
 	simulation_count(&sim->outcome->sleeping, sim->lines, sim->queues);
 	simulation_enter(sim, i, SIM_PARKED);
+}
+
+/* Stands for the first part of find_told() of core/loop/loop.c. */
+static bool find_told(struct simulation *sim, unsigned i)
+{
+	struct runtime *rt = sim->policy;
+
+	if (rt->own[i].told < IDLE_MANY)
+		return false;
+	simulation_round(sim);
+	if (find(sim, i, VICTIMS_ALL))
+		return true;
+	simulation_count(&sim->outcome->told, sim->lines, sim->queues);
+	return false;
 }
 
 /* Stands for one round of search() of core/loop/loop.c. */
@@ -389,6 +415,7 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	uint64_t searched_ns;
 
 	if (w->state == SIM_RUNS) {
+		rt->own[i].told = 0;
 		lower_flag(sim, i);
 		if (!idle_try_search(&rt->idle, i)) {
 			rt->own[i].idle_since_ns = began_ns;
@@ -405,6 +432,8 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 		go_to_sleep(sim, i, true);
 		return;
 	}
+	if (first && find_told(sim, i))
+		return;
 	simulation_round(sim);
 	if (find(sim, i,
 		 searched_ns < far_ns ? VICTIMS_NODE : VICTIMS_SAMPLE)) {
@@ -427,6 +456,7 @@ static void runtime_woken(struct simulation *sim, unsigned i)
 	uint64_t now_ns = clock_now_ns();
 
 	idle_woken(&rt->idle, i, now_ns);
+	own->told = idle_told(&rt->idle, i);
 	spin_learn(&own->spin,
 		   idle_claimed_ns(&rt->idle, i) - own->idle_since_ns);
 }

@@ -55,6 +55,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 		atomic_init(&sleepers[i].claimed_ns, 0);
 		atomic_init(&sleepers[i].claimed_by, 0);
 		atomic_init(&sleepers[i].cpu, 0);
+		atomic_init(&sleepers[i].told, 0);
 		atomic_init(&sleepers[i].avoid_until_ns, 0);
 		sleepers[i].wake_cost_ns = WAKE_COST_FIRST_NS;
 	}
@@ -219,9 +220,9 @@ uint32_t idle_waker(const struct idle *idle, unsigned i)
 
 /* ---- claiming a sleeper of a group ------------------------------------------ */
 
-/* Clear the parked bit of worker @i, and wake it. Return: false if the bit was
- * clear. */
-static bool wake_one(struct idle *idle, unsigned i)
+/* Clear the parked bit of worker @i, and wake it. @told: how many tasks the
+ * worker is told of. Return: false if the bit was clear. */
+static bool wake_one(struct idle *idle, unsigned i, uint32_t told)
 {
 	uint64_t bit = parked_bit(idle, i);
 	uint64_t now_ns;
@@ -233,9 +234,10 @@ static bool wake_one(struct idle *idle, unsigned i)
 	now_ns = clock_now_ns();
 	/* Relaxed: the lease only decides about extra wake-ups. */
 	atomic_store_relaxed(&group_of(idle, i)->lease_ns, now_ns);
-	/* Relaxed, this one and claimed_by below: the notification publishes
+	/* Relaxed, these two and claimed_by below: the notification publishes
 	 * them. */
 	atomic_store_relaxed(&idle->sleepers[i].claimed_ns, now_ns);
+	atomic_store_relaxed(&idle->sleepers[i].told, told);
 	/* Relaxed: tracing may begin with any wake-up. */
 	if (probe_unpark_enabled() || atomic_load_relaxed(&idle->note_wakers))
 		atomic_store_relaxed(&idle->sleepers[i].claimed_by,
@@ -309,7 +311,7 @@ static unsigned choose_parked(const struct idle *idle, unsigned group,
 
 /* Clear one parked bit of the group, and wake its worker. Return: false if no
  * bit is set. */
-static bool wake_claim(struct idle *idle, unsigned group)
+static bool wake_claim(struct idle *idle, unsigned group, uint32_t told)
 {
 	/* The loop repeats when another thread has cleared the chosen bit.
 	 * Relaxed, both: a hint; the read-modify-write in wake_one()
@@ -317,7 +319,7 @@ static bool wake_claim(struct idle *idle, unsigned group)
 	uint64_t parked = atomic_load_relaxed(&idle->by_group[group].parked);
 
 	while (parked != 0) {
-		if (wake_one(idle, choose_parked(idle, group, parked)))
+		if (wake_one(idle, choose_parked(idle, group, parked), told))
 			return true;
 		parked = atomic_load_relaxed(&idle->by_group[group].parked);
 	}
@@ -493,34 +495,65 @@ static bool count_claim(struct idle_group *group, const struct idle *idle,
 	return true;
 }
 
-static __attribute__((noinline)) void wake(struct idle *idle, unsigned group,
-					   uint64_t now_ns)
+/* Wake a worker of @group, unless another waker is faster. Return: false if no
+ * worker was parked any more. The caller must then check again (I4). */
+static bool wake_in(struct idle *idle, unsigned group, uint64_t now_ns,
+		    uint32_t told)
 {
+	if (!count_claim(&idle->by_group[group], idle, now_ns) ||
+	    wake_claim(idle, group, told))
+		return true;
+	/*
+	 * No bit was left to claim. Producers may have relied on the count
+	 * meanwhile: take it back, and let the caller check again on their
+	 * behalf (I4). Release and acquire: as in idle_leave_search(), so that
+	 * the chain of decrements has no gap. The fence orders the count before
+	 * that check, and pairs with the fence in idle_notify().
+	 */
+	atomic_fetch_sub_acq_rel(&idle->by_group[group].searching, 1);
+	atomic_fence_seq_cst();
+	return false;
+}
+
+static __attribute__((noinline)) void wake(struct idle *idle, unsigned group,
+					   uint64_t now_ns, uint32_t told)
+{
+	int g;
+
 	/* The loop repeats when the parked bits that group_to_wake() saw are
 	 * gone. */
-	for (;;) {
-		int g = group_to_wake(idle, group, now_ns);
-
-		if (g < 0 || !count_claim(&idle->by_group[g], idle, now_ns) ||
-		    wake_claim(idle, (unsigned)g))
-			return;
-		/*
-		 * No bit was left to claim. Producers may have relied on the
-		 * count meanwhile: take it back, and check again on their
-		 * behalf (I4). Release and acquire: as in idle_leave_search(),
-		 * so that the chain of decrements has no gap. The fence orders
-		 * the count before that check, and pairs with the fence in
-		 * idle_notify().
-		 */
-		atomic_fetch_sub_acq_rel(&idle->by_group[g].searching, 1);
-		atomic_fence_seq_cst();
-	}
+	do
+		g = group_to_wake(idle, group, now_ns);
+	while (g >= 0 && !wake_in(idle, (unsigned)g, now_ns, told));
 }
 
 void idle_wake(struct idle *idle, unsigned group)
 {
 	if (!nobody_to_wake(idle, group))
-		wake(idle, group, UNTIMED);
+		wake(idle, group, UNTIMED, 0);
+}
+
+/* Wake a worker of the nearest other group in which one is parked and none
+ * searches. */
+static void wake_elsewhere(struct idle *idle, unsigned own, uint32_t told)
+{
+	struct look look = { UNTIMED, false };
+	int g = sleepy_elsewhere(idle, &look, own);
+
+	if (g >= 0 && !wake_in(idle, (unsigned)g, UNTIMED, told))
+		wake(idle, own, UNTIMED, told);
+}
+
+/* I3. If the workers of the nearest groups search, this reads a line of each. */
+void idle_wake_for(struct idle *idle, unsigned group, uint32_t tasks)
+{
+	if (idle->group_count == 1 || tasks < IDLE_MANY) {
+		idle_wake(idle, group);
+		return;
+	}
+	if (!nobody_to_wake(idle, group))
+		wake(idle, group, UNTIMED, tasks / 2);
+	wake_elsewhere(idle, group, tasks / 2);
 }
 
 void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns)
@@ -546,7 +579,7 @@ bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns)
 
 void idle_wake_beside(struct idle *idle, unsigned group, uint64_t now_ns)
 {
-	wake(idle, group, now_ns);
+	wake(idle, group, now_ns, 0);
 }
 
 void idle_wake_worker(struct idle *idle, unsigned i)
@@ -560,7 +593,7 @@ void idle_wake_worker(struct idle *idle, unsigned i)
 	/* The count goes up before the bit is cleared (I4). Relaxed: ordered by
 	 * the release in wake_one(). */
 	atomic_fetch_add_relaxed(&group->searching, 1);
-	if (wake_one(idle, i))
+	if (wake_one(idle, i, 0))
 		return;
 	/* The worker is awake: take the count back and check again (I4), as in
 	 * wake(). */
@@ -577,7 +610,7 @@ void idle_wake_all(struct idle *idle)
 		do {
 			atomic_fetch_add_relaxed(&idle->by_group[g].searching,
 						 1);
-		} while (wake_claim(idle, g));
+		} while (wake_claim(idle, g, 0));
 		atomic_fetch_sub_relaxed(&idle->by_group[g].searching, 1);
 	}
 }

@@ -16,6 +16,15 @@
 #include "topology/llc_groups.h"
 
 #define IDLE_MAX_WORKERS 4096u
+/* So many tasks are many: the last searcher that leaves them behind wakes a worker
+ * of another group as well (I3). A guess, retuned by bench/simulator, workloads
+ * `once` and `burst`: with 8, a burst of 64 tasks reaches twice as many groups; with
+ * 32, one of 1,000 tasks takes nine steps to reach 64 groups instead of eight. */
+#ifdef SKUA_EXPLORE
+#define IDLE_MANY 1u
+#else
+#define IDLE_MANY 16u
+#endif
 
 struct idle_sleeper {
 	alignas(CACHE_PAIR) struct parker parker;
@@ -32,6 +41,9 @@ struct idle_sleeper {
 	/* Until when its bit of avoided holds. A hint. Writer: the sleeper.
 	 * Readers: wakers. */
 	atomic_u64 avoid_until_ns;
+	/* How many tasks the waker that claimed this worker knew of, halved; 0:
+	 * few (I3). A hint. Writer: the waker. Reader: the sleeper. */
+	atomic_u32 told;
 	/* The time from a claim to its first step, a moving mean. The
 	 * sleeper's own. */
 	uint64_t wake_cost_ns;
@@ -246,6 +258,25 @@ bool idle_all_parked(const struct idle *idle);
  * for each group that it passes over.
  */
 void idle_wake(struct idle *idle, unsigned group);
+
+/**
+ * idle_wake_for - wake a worker for tasks that the caller leaves behind, as
+ *                 idle_wake() does
+ * @tasks: how many they are, as far as the caller knows
+ *
+ * If they are many, it wakes a worker of the nearest other group as well, in which
+ * one is parked and none searches, and tells both workers of half of the tasks
+ * (I3). The caller has fenced.
+ */
+void idle_wake_for(struct idle *idle, unsigned group, uint32_t tasks);
+
+/* idle_told - return how many tasks worker @i was told of when it was claimed; a
+ * hint */
+static inline uint32_t idle_told(const struct idle *idle, unsigned i)
+{
+	/* Relaxed: a hint. */
+	return atomic_load_relaxed(&idle->sleepers[i].told);
+}
 
 /* idle_renew - renew the lease of @group: a searcher of it has a CPU at
  * @now_ns */

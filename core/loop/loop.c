@@ -109,6 +109,16 @@ static struct skua_task *find(struct worker *w, enum victims_reach reach)
 	return task;
 }
 
+/* The first step of a search. A worker that was told of many tasks, maybe those of
+ * another node, looks for them everywhere (I3). */
+static struct skua_task *find_told(struct worker *w)
+{
+	struct skua_task *task =
+		w->told < IDLE_MANY ? NULL : work_find(w, VICTIMS_ALL);
+
+	return task ? task : find(w, VICTIMS_NODE);
+}
+
 /* Has the search found a task or a job? */
 static bool has_work(const struct worker *w, const struct skua_task *task)
 {
@@ -126,7 +136,7 @@ static struct skua_task *search(struct worker *w)
 	const struct pool *pool = w->pool;
 	/* Try before the clock is read: a worker that was woken finds its work
 	 * at once. */
-	struct skua_task *task = find(w, VICTIMS_NODE);
+	struct skua_task *task = find_told(w);
 	uint64_t start_ns, spin_ns, far_ns;
 
 	if (has_work(w, task))
@@ -160,14 +170,17 @@ static struct skua_task *search(struct worker *w)
 	}
 }
 
-/* Wake a worker if there is work that others could take; the caller has
- * issued a fence before. A worker that parks from now on sees that work
- * itself (I2). */
+/* Wake a worker, or two if many tasks are left, if there is work that others could
+ * take; the caller has issued a fence before. A worker that parks from now on sees
+ * that work itself (I2). */
 static void wake_for_rest(struct worker *w)
 {
-	if (idle_any_sleepy(&w->pool->idle) &&
-	    (local_queue_length(w->queue) > 0 || work_visible(w)))
-		idle_wake(&w->pool->idle, w->group);
+	uint32_t own = local_queue_length(w->queue);
+	uint32_t seen = own + w->left;
+
+	if (idle_any_sleepy(&w->pool->idle) && (own > 0 || work_visible(w)))
+		idle_wake_for(&w->pool->idle, w->group,
+			      seen > w->told ? seen : w->told);
 	if (team_visible(&w->pool->team, w->group))
 		team_wake(&w->pool->team, w->group);
 }
@@ -208,6 +221,7 @@ static void woken(struct worker *w, bool slept)
 		claimed_ns = now_ns;
 	idle_delayed(idle, w->index, now_ns - claimed_ns, now_ns);
 	learn_gap(w, claimed_ns, true);
+	w->told = idle_told(idle, w->index);
 	telemetry_woken(&w->telemetry, now_ns);
 }
 
@@ -285,6 +299,7 @@ static struct skua_task *search_and_sleep(struct worker *w)
 	struct idle *idle = &w->pool->idle;
 	bool searching = idle_try_search(idle, w->index);
 
+	w->told = 0;
 	/* tick.start_ns is when the worker ran out of work. */
 	if (searching)
 		idle_renew(idle, w->group, w->tick.start_ns);
@@ -297,6 +312,7 @@ static struct skua_task *search_and_sleep(struct worker *w)
 		    (searching && timers_due(w, clock_now_ns())))
 			return found(w, task);
 		work_lower_flags_owner(w);
+		w->told = 0;
 		w->watched = false;
 		idle_park_begin(idle, w->index, searching);
 		task = find(w, VICTIMS_ALL); /* I2, F2 */

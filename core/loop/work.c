@@ -167,6 +167,13 @@ static uint64_t fair_share(const struct worker *w, unsigned group)
 	return share < room ? share : room;
 }
 
+static uint32_t left_in(const struct inject_queue *queue)
+{
+	uint64_t left = inject_queue_length(queue);
+
+	return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+}
+
 /*
  * Take a fair share of the injection queue of @group, but at most @most tasks:
  * return the first task, to run it next, and move the others to the local queue.
@@ -193,6 +200,7 @@ static struct skua_task *take_injected(struct worker *w, unsigned group,
 	pool_count_queued(w->pool, -(int64_t)(1 + take.list.count));
 	counter_add_owner(&w->area.counters.global_batch_fetches, 1);
 	telemetry_inject(&w->telemetry, 1 + take.list.count);
+	w->left = left_in(queue);
 	*see_to = take.turned_away || take.list.count > 0;
 	while ((node = inject_list_pop(&take.list)) != NULL) {
 		local_queue_push_owner(w->queue, task_of_node(node));
@@ -448,6 +456,7 @@ static struct skua_task *steal_from(struct worker *w, struct victim victim)
 		counter_add_owner(&w->area.counters.tasks_stolen_far,
 				  got.count);
 	telemetry_stolen(&w->telemetry, got.item, got.count, i);
+	w->left = local_queue_length(pool->workers[i]->queue);
 	return got.item;
 }
 
@@ -529,6 +538,7 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 	bool see_to;
 	struct skua_task *task = take_prioritised(w, &see_to);
 
+	w->left = 0;
 	if (!task)
 		task = take_injected(w, w->group, UINT64_MAX, &see_to);
 	return task ? task : steal(w, reach);

@@ -50,6 +50,9 @@ struct worker {
 	/* The index + 1 of another group at which its last search has left tasks
 	 * to the searchers of that group; 0: none. */
 	unsigned left_at;
+	/* How many tasks its last search left where it took one. And how many the
+	 * waker told it of, if it was woken since it last parked (I3). */
+	uint32_t left, told;
 	struct others {
 		uint32_t ticks; /* until the next check */
 		uint32_t step;  /* from its own group to the one to check */

@@ -88,6 +88,16 @@ static struct lines push__wakes_far(void)
 	return push();
 }
 
+/* A searcher leaves many tasks, and wakes a worker of another group as well. */
+static struct lines many_left__wakes_two(void)
+{
+	made_park_others();
+	made_act((int)made.actor);
+	lines_begin();
+	idle_wake_for(&made.pool->idle, current_worker->group, IDLE_MANY);
+	return made_count();
+}
+
 static struct lines fill__sentinel(void)
 {
 	made_park_others();
@@ -372,6 +382,7 @@ static const struct bound bounds[] = {
 	HOLDS(push__one_searches, 2, 0, 0, 0),
 	HOLDS(push__wakes_near, 4, 0, 0, 1),
 	HOLDS(push__wakes_far, 4, 3, 0, 2),
+	HOLDS(many_left__wakes_two, 3, 3, 0, 2),
 	HOLDS(fill__sentinel, 0, 0, 0, 1),
 	HOLDS(fill__all_busy__first, 1, 0, 1, 1),
 	HOLDS(fill__all_busy, 0, 0, 0, 1),

@@ -35,7 +35,8 @@ enum defect {
 	PARKER_LOOKS_FIRST,   /* 4.21: the last look before the bit */
 	LAST_SEARCHER_SILENT, /* I3 left out */
 	WAKER_LEAVES,         /* I4: no second look when nobody was left */
-	CLAIM_READ_FIRST,     /* 4.8: "was I claimed?" by a load */
+	MANY_LEFT_LEAVES, /* the same of a searcher that leaves many tasks */
+	CLAIM_READ_FIRST, /* 4.8: "was I claimed?" by a load */
 };
 
 static struct idle idle;
@@ -77,7 +78,7 @@ static void wake_and_leave(void)
 	if (group_to_wake(&idle, 0, UNTIMED) < 0)
 		return;
 	if (atomic_cas_relaxed(&by_group[0].searching, &none, 1) &&
-	    !wake_claim(&idle, 0))
+	    !wake_claim(&idle, 0, 0))
 		atomic_fetch_sub_relaxed(&by_group[0].searching, 1);
 }
 
@@ -132,14 +133,13 @@ static bool take_tasks(unsigned i)
 	return take_task();
 }
 
-static bool visible(void)
+static uint64_t visible(void)
 {
-	if (atomic_load_relaxed(&work) > 0)
-		return true;
+	uint64_t tasks = atomic_load_relaxed(&work);
+
 	for (unsigned i = 0; batches && i < idle.groups->worker_count; i++)
-		if (atomic_load_relaxed(&kept[i]) > 0)
-			return true;
-	return false;
+		tasks += atomic_load_relaxed(&kept[i]);
+	return tasks;
 }
 
 static void run_task(unsigned i)
@@ -159,12 +159,16 @@ static void run_task(unsigned i)
 		stop();
 }
 
-/* As found() in core/loop/loop.c. */
+/* As found() in core/loop/loop.c. One task is many here: IDLE_MANY. */
 static void found(unsigned i)
 {
-	if (idle_leave_search(&idle, i) && defect != LAST_SEARCHER_SILENT &&
-	    visible())
-		idle_wake(&idle, idle_group_of(&idle, i));
+	uint64_t tasks;
+
+	if (!idle_leave_search(&idle, i) || defect == LAST_SEARCHER_SILENT)
+		return;
+	tasks = visible();
+	if (tasks > 0)
+		idle_wake_for(&idle, idle_group_of(&idle, i), (uint32_t)tasks);
 }
 
 static void park_begin(unsigned i, bool searching)
@@ -542,6 +546,50 @@ static void check_late(void)
 	explore_assert(atomic_load_relaxed(&work) == 0);
 }
 
+/*
+ * The same with worker 1 apart, and a waker of group 0 that leaves many tasks: the
+ * producer, near group 1, relies on its count there.
+ */
+static void setup_late_apart(void)
+{
+	setup_apart(2, 2, 0, 0);
+	idle_park_begin(&idle, 1, false);
+}
+
+static void setup_late_apart_leaves(void)
+{
+	setup_late_apart();
+	defect = MANY_LEFT_LEAVES;
+}
+
+static void cancels_park_there(void)
+{
+	idle_park_cancel(&idle, 1);
+	found(1);
+}
+
+static void parks_0_until_work(void)
+{
+	park_until_work(0);
+}
+
+/* As found(), with tasks that are gone meanwhile. */
+static void leaves_many(void)
+{
+	struct look look = { UNTIMED, false };
+	int g;
+
+	atomic_fence_seq_cst();
+	if (defect != MANY_LEFT_LEAVES) {
+		idle_wake_for(&idle, 0, IDLE_MANY);
+		return;
+	}
+	/* wake_elsewhere() without its second look. */
+	g = sleepy_elsewhere(&idle, &look, 0);
+	if (g >= 0)
+		wake_in(&idle, (unsigned)g, UNTIMED, 0);
+}
+
 /* ---- a summary that is cleared (I8) --------------------------------------- */
 
 /*
@@ -564,11 +612,6 @@ static void setup_stale_searcher(void)
 	setup_apart(2, 3, 0, 0);
 	atomic_init(&idle.sleepy[0], 1);
 	atomic_init(&by_group[0].searching, 1);
-}
-
-static void parks_0_until_work(void)
-{
-	park_until_work(0);
 }
 
 static void found_by_2(void)
@@ -814,6 +857,10 @@ static const struct explore_case cases[] = {
 		       check_late, cancels_park, parks_until_work,
 		       wakes_worker_0, produces_one),
 	  EXPLORE_WITHIN(6, 3), .random = 300000 },
+	{ EXPLORE_PASS("woken_too_late_apart__producer", setup_late_apart,
+		       check_late, cancels_park_there, parks_0_until_work,
+		       leaves_many, produces_one_there),
+	  EXPLORE_WITHIN(6, 3), .random = 300000 },
 	{ EXPLORE_PASS("apart__batch_of_companions", setup_two_apart, check,
 		       worker_0, worker_1, produces_two),
 	  EXPLORE_WITHIN(2, 1) },
@@ -884,6 +931,10 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("idle_I4__waker_leaves", "livelock", setup_waker_leaves,
 		      check, worker_0, worker_1, produces_one, produces_one),
 	  EXPLORE_WITHIN(12, 6), .random = 4000000 },
+	{ EXPLORE_BUG("idle_I4__searcher_of_many_leaves", "lost wake-up",
+		      setup_late_apart_leaves, check_late, cancels_park_there,
+		      parks_0_until_work, leaves_many, produces_one_there),
+	  EXPLORE_WITHIN(6, 3), .random = 300000 },
 	{ EXPLORE_BUG("idle_I8__cleared_blindly", "lost wake-up", setup_stale,
 		      check_late, parks_until_work, clears_blindly,
 		      produces_one) },

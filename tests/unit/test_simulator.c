@@ -165,6 +165,8 @@ static void check_accounts(const struct plan *plan, const struct outcome *o)
 	unsigned workers = 0;
 
 	assert_true(o->done > 0);
+	if (plan->workload == WORKLOAD_ONCE)
+		assert_int_equal(o->arrived, 1 + plan->children);
 	assert_int_equal(o->arrived, o->done + o->left);
 	assert_int_equal(o->arrived_sum, o->done_sum + o->left_sum);
 	assert_int_equal(o->parks - o->wakes, o->in_state[SIM_PARKED]);
@@ -312,6 +314,39 @@ TEST(runtime__tasks_from_outside__stay_at_their_group)
 	}
 }
 
+/* The steps of the wake chain of a burst from one worker, until all groups have begun
+ * a task; SIM_STEPS: some have not. */
+static unsigned steps_to_all(const struct layout *layout, uint64_t seed)
+{
+	struct plan plan = case_defaults(WORKLOAD_ONCE, 100);
+	unsigned groups = 0;
+
+	plan.layout = layout;
+	plan.policy = &policy_runtime;
+	plan.seed = seed;
+	run(&plan, &outcome);
+	check_accounts(&plan, &outcome);
+	assert_int_equal(outcome.left, 0);
+	for (unsigned step = 0; step < SIM_STEPS; step++) {
+		groups += outcome.chain[step].groups;
+		if (groups == layout->groups.count)
+			return step;
+	}
+	return SIM_STEPS;
+}
+
+TEST(runtime__burst_of_1000__reaches_64_groups_in_8_steps)
+{
+	const struct shape shape = { 2, 4, 8, 8, 2 };
+	struct layout layout;
+
+	assert_int_equal(layout_make(&layout, &shape), 0);
+	assert_int_equal(layout.groups.count, 64);
+	for (uint64_t seed = 1; seed <= 5; seed++)
+		assert_true(steps_to_all(&layout, seed) <= 8);
+	layout_free(&layout);
+}
+
 /* Groups, and how many of them are of a node. */
 static void check_lines(const struct shape *shape, unsigned groups,
 			unsigned node)
@@ -335,6 +370,7 @@ static void check_lines(const struct shape *shape, unsigned groups,
 		assert_true(outcome.woken.times > 0);
 		assert_true(outcome.failed.most_lines <=
 			    node + tuning.far_samples);
+		assert_true(outcome.told.most_lines <= groups);
 		assert_true(outcome.sleeping.most_lines <= groups);
 		/* Beyond groups: the summary, and the map's line, where there is
 		 * work; and the worker woken last, and the sleeper itself. */

@@ -4,9 +4,9 @@
  *
  * Modelled: a searchers' count and parked bits for each group, the summary of the
  * groups where somebody sleeps (I8), whom a producer wakes and on whom it relies
- * (I1, I3, I4). All work is in one place, where everybody finds it; what a group
- * has of its own to search, and the order of a search, are hints. idle.pml has the
- * rest of the protocol, with one group.
+ * (I1, I3, I4); a searcher that leaves tasks leaves many. All work is in one place,
+ * where everybody finds it; what a group has of its own to search, and the order of a
+ * search, are hints. idle.pml has the rest of the protocol, with one group.
  *
  * What must hold: as in idle.pml, w1. A task waits, in its poll, until MEET tasks
  * have started. Safety is the explorer's, on the code itself.
@@ -213,6 +213,39 @@ inline idle_wake_beside(own)
 	beside = false
 }
 
+/* wake_elsewhere(), I3 */
+inline wake_elsewhere(own)
+{
+	target = NOBODY;
+	sleepy_elsewhere(own);
+	if
+	:: target == NOBODY -> woke = true
+	:: else ->
+		atomic {
+			taken = searching[target] == 0;
+			if
+			:: taken -> searching[target]++
+			:: else
+			fi
+		};
+		if
+		:: !taken -> woke = true
+		:: else ->
+			wake_claim();
+			if
+			:: woke
+			:: else -> searching[target]--
+			fi
+		fi
+	fi;
+	target = 0;
+	taken = false;
+	if
+	:: woke -> woke = false
+	:: else -> wake(own)
+	fi
+}
+
 /* idle_park_begin(), I2 */
 inline idle_park_begin()
 {
@@ -255,7 +288,9 @@ inline found()
 	:: last ->
 		last = false;
 		if
-		:: work > 0 -> idle_wake(GROUP_OF(me))
+		:: work > 0 ->
+			idle_wake(GROUP_OF(me));
+			wake_elsewhere(GROUP_OF(me))
 		:: else
 		fi
 	:: else
