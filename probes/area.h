@@ -178,6 +178,8 @@ enum area_wait_kind {
 	AREA_WAITS_JOIN,  /* object: a task */
 	AREA_WAITS_GROUP, /* object: a group */
 	AREA_WAITS_TIME,  /* amount: of CLOCK_MONOTONIC */
+	AREA_WAITS_SEND,  /* to a channel */
+	AREA_WAITS_RECEIVE,
 	AREA_WAITS_COUNT,
 };
 

@@ -385,6 +385,8 @@ const char *waits_kind(uint32_t kind)
 		[AREA_WAITS_JOIN] = "join",
 		[AREA_WAITS_GROUP] = "group",
 		[AREA_WAITS_TIME] = "time",
+		[AREA_WAITS_SEND] = "channel, to send",
+		[AREA_WAITS_RECEIVE] = "channel, to receive",
 	};
 
 	return kind < AREA_WAITS_COUNT ? names[kind] : names[0];

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * channel.c - a queue of bounded length
+ *
+ *	tail: [ ticket:63 | CLOSED ]     head: [ ticket:63 | - ]
+ *
+ * A ring of slots, each with the number of the ticket that it is ready for (D. Vyukov's
+ * bounded queue). The sender with ticket t uses slot t % capacity when its number is t,
+ * and makes it t + 1; the receiver with ticket t uses it at t + 1, and makes it
+ * t + capacity, for the next round. A ticket is taken only if its slot is ready, so that a
+ * caller that finds none leaves nothing behind. CLOSED is in the word of the tickets: no
+ * ticket is taken after the close, and those before it are all received.
+ *
+ * Waiting. Callers that wait for an item, and those that wait for a place, have a list
+ * each, and a flag that says whether the list is empty. A caller that is going to wait
+ * sets the flag under the list lock, *fences*, and tries once more. A caller that has sent
+ * or received *fences*, and looks at both flags; then it sends and receives on behalf of
+ * those that wait (settle()). So one of the two sees the other.
+ *
+ * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
+ * then find the channel empty, and wait; that sender serves them when it goes on.
+ */
+#include <errno.h>
+
+#include "core/channel/item.h"
+#include "core/wait/await.h"
+#include "skua/channel.h"
+
+#define CLOSED UINT64_C(1)
+#define TICKET UINT64_C(2)
+
+struct slot {
+	atomic_u64
+		ready; /* for this ticket, or the receive of the one before */
+	unsigned char item[];
+};
+
+static atomic_u64 *tail_of(const struct skua_channel *channel)
+{
+	return (atomic_u64 *)&channel->tail;
+}
+
+static atomic_u64 *head_of(const struct skua_channel *channel)
+{
+	return (atomic_u64 *)&channel->head;
+}
+
+/* The flags. Writers: the holder of the list lock. */
+static atomic_u32 *receivers_wait(struct skua_channel *channel)
+{
+	return (atomic_u32 *)&channel->receivers_wait;
+}
+
+static atomic_u32 *senders_wait(struct skua_channel *channel)
+{
+	return (atomic_u32 *)&channel->senders_wait;
+}
+
+static struct slot *slot_of(const struct skua_channel *channel, uint64_t ticket)
+{
+	char *slots = channel->slots;
+
+	return (struct slot *)(void *)(slots + (ticket & channel->mask) *
+						       channel->slot_bytes);
+}
+
+/* ---- without a wait --------------------------------------------------------- */
+
+/* Return: 0; -EAGAIN (full); -EPIPE (closed). */
+static int send_now(struct skua_channel *channel, const void *item)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t tail = atomic_load_relaxed(tail_of(channel));
+
+	/* The loop repeats when another sender has taken the ticket. */
+	while (!(tail & CLOSED)) {
+		uint64_t ticket = tail / TICKET;
+		struct slot *slot = slot_of(channel, ticket);
+		/* Acquire: the receive from this slot. Pairs with
+		 * receive_now(). */
+		uint64_t ready = atomic_load_acquire(&slot->ready);
+		uint64_t seen = tail;
+
+		if (ready != ticket) {
+			/* Relaxed: as above. */
+			tail = atomic_load_relaxed(tail_of(channel));
+			if (tail == seen)
+				return -EAGAIN;
+		} else if (atomic_cas_relaxed(tail_of(channel), &tail,
+					      tail + TICKET)) {
+			/* Relaxed: the slot's number orders the item. */
+			item_copy(slot->item, item, channel->item_bytes);
+			/* Release: the item. Pairs with receive_now(). */
+			atomic_store_release(&slot->ready, ticket + 1);
+			return 0;
+		}
+	}
+	/* Acquire: what was done before the close. Pairs with
+	 * skua_channel_close(). */
+	(void)atomic_load_acquire(tail_of(channel));
+	return -EPIPE;
+}
+
+/* Has the channel no items, also none that a sender is still writing? */
+static bool drained(const struct skua_channel *channel, uint64_t head)
+{
+	/* Acquire: what was done before the close. Pairs with
+	 * skua_channel_close(). */
+	uint64_t tail = atomic_load_acquire(tail_of(channel));
+
+	return tail == (head | CLOSED);
+}
+
+/* Return: 0; -EAGAIN (empty); -EPIPE (closed, and drained). */
+static int receive_now(struct skua_channel *channel, void *item)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t head = atomic_load_relaxed(head_of(channel));
+
+	/* The loop repeats when another receiver has taken the ticket. */
+	for (;;) {
+		uint64_t ticket = head / TICKET;
+		struct slot *slot = slot_of(channel, ticket);
+		/* Acquire: the item. Pairs with send_now(). */
+		uint64_t ready = atomic_load_acquire(&slot->ready);
+		uint64_t seen = head;
+
+		if (ready != ticket + 1) {
+			/* Relaxed: as above. */
+			head = atomic_load_relaxed(head_of(channel));
+			if (head == seen)
+				return drained(channel, head) ? -EPIPE
+							      : -EAGAIN;
+		} else if (atomic_cas_relaxed(head_of(channel), &head,
+					      head + TICKET)) {
+			item_copy(item, slot->item, channel->item_bytes);
+			/* Release: the item was read. Pairs with send_now(). */
+			atomic_store_release(&slot->ready,
+					     ticket + channel->mask + 1);
+			return 0;
+		}
+	}
+}
+
+/* ---- on behalf of those that wait -------------------------------------------- */
+
+static void *item_of(const struct skua_wait *wait)
+{
+	return (void *)(uintptr_t)wait->amount;
+}
+
+/* A wait has left the list. */
+static void left_locked(const struct skua_waiters *waiters, atomic_u32 *flag)
+{
+	/* Relaxed: under the list lock. */
+	if (!waiters->first)
+		atomic_store_relaxed(flag, 0);
+}
+
+typedef int transfer(struct skua_channel *channel, void *item);
+
+static int send_of(struct skua_channel *channel, void *item)
+{
+	return send_now(channel, item);
+}
+
+/* Serve the first waiters of a list, while there is something for them. Return: was
+ * anything sent or received? */
+static bool serve(struct skua_channel *channel, struct skua_waiters *waiters,
+		  atomic_u32 *flag, transfer *transfer,
+		  struct wait_chain *chain)
+{
+	bool moved = false;
+
+	waiters_lock(waiters);
+	while (waiters->first) {
+		struct skua_wait *wait = waiters->first;
+		int code = transfer(channel, item_of(wait));
+
+		if (code == -EAGAIN)
+			break;
+		moved |= code == 0;
+		wait->code = code;
+		wait_choose_locked(waiters, wait, chain);
+		left_locked(waiters, flag);
+	}
+	waiters_unlock(waiters);
+	return moved;
+}
+
+/* Called after each send and receive. */
+static void settle(struct skua_channel *channel)
+{
+	struct wait_chain chain = { NULL, NULL };
+	bool moved;
+
+	/* The loop repeats when a send or a receive on behalf of others may
+	 * allow further ones. */
+	do {
+		moved = false;
+		/* Orders the change of a slot, or of the tail, before the loads
+		 * of the flags. Pairs with the fence in look_again_locked(). */
+		atomic_fence_seq_cst();
+		/* Relaxed, both: ordered by the fence. */
+		if (atomic_load_relaxed(receivers_wait(channel)))
+			moved |= serve(channel, &channel->receivers,
+				       receivers_wait(channel), receive_now,
+				       &chain);
+		if (atomic_load_relaxed(senders_wait(channel)))
+			moved |= serve(channel, &channel->senders,
+				       senders_wait(channel), send_of, &chain);
+	} while (moved);
+	if (chain.first)
+		wait_grant(&chain);
+}
+
+/* ---- waits ------------------------------------------------------------------ */
+
+/* Say that there are waiters, and try once more. */
+static int look_again_locked(struct skua_channel *channel,
+			     struct skua_wait *wait, atomic_u32 *flag,
+			     transfer *transfer)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_store_relaxed(flag, 1);
+	/* Orders the flag before the loads of the slot and the tail. Pairs with
+	 * the fence in settle(). */
+	atomic_fence_seq_cst();
+	return transfer(channel, item_of(wait));
+}
+
+static int step(struct skua_channel *channel, struct skua_wait *wait,
+		struct skua_waiters *waiters, atomic_u32 *flag,
+		transfer *transfer, int give_up)
+{
+	int code;
+
+	if (!await_enter(waiters, wait, channel, &code))
+		return code;
+	code = -EAGAIN;
+	if (wait_armed_locked(wait)) {
+		if (give_up) {
+			wait_withdraw_locked(waiters, wait);
+			left_locked(waiters, flag);
+		}
+	} else if (give_up) {
+		code = transfer(channel, item_of(wait));
+	} else {
+		code = look_again_locked(channel, wait, flag, transfer);
+		if (code == -EAGAIN)
+			wait_arm_locked(waiters, wait, false);
+		else
+			left_locked(waiters, flag);
+	}
+	waiters_unlock(waiters);
+	if (code == 0)
+		settle(channel);
+	return code == -EAGAIN && give_up ? give_up : code;
+}
+
+static int receive_step(struct skua_wait *wait, void *object, bool granted,
+			int give_up)
+{
+	struct skua_channel *channel = object;
+
+	return granted ? wait->code
+		       : step(channel, wait, &channel->receivers,
+			      receivers_wait(channel), receive_now, give_up);
+}
+
+static int send_step(struct skua_wait *wait, void *object, bool granted,
+		     int give_up)
+{
+	struct skua_channel *channel = object;
+
+	return granted ? wait->code
+		       : step(channel, wait, &channel->senders,
+			      senders_wait(channel), send_of, give_up);
+}
+
+static const struct wait_verb receive_verb = {
+	.step = receive_step,
+	.kind = AREA_WAITS_RECEIVE,
+	.waiters = offsetof(struct skua_channel, receivers),
+	.holder = WAIT_NO_HOLDER,
+};
+
+static const struct wait_verb send_verb = {
+	.step = send_step,
+	.kind = AREA_WAITS_SEND,
+	.waiters = offsetof(struct skua_channel, senders),
+	.holder = WAIT_NO_HOLDER,
+};
+
+/* ---- the interface ---------------------------------------------------------- */
+
+int skua_channel_init(struct skua_channel *channel, void *memory,
+		      uint32_t capacity, uint32_t item_bytes)
+{
+	if (!channel || !memory || (uintptr_t)memory % 8 || capacity < 2 ||
+	    capacity > SKUA_MAX_CAPACITY || (capacity & (capacity - 1)) ||
+	    item_bytes == 0 || item_bytes > SKUA_MAX_ITEM_BYTES)
+		return -EINVAL;
+	*channel = (struct skua_channel){
+		.slots = memory,
+		.mask = capacity - 1,
+		.item_bytes = item_bytes,
+		.slot_bytes = SKUA_CHANNEL_BYTES(1, item_bytes),
+	};
+	/* Relaxed: nobody else uses the channel yet. */
+	for (uint64_t i = 0; i < capacity; i++)
+		atomic_store_relaxed(&slot_of(channel, i)->ready, i);
+	return 0;
+}
+
+int skua_channel_receive_try(struct skua_channel *channel, void *item)
+{
+	int code = channel && item ? receive_now(channel, item) : -EINVAL;
+
+	if (code == 0)
+		settle(channel);
+	return code;
+}
+
+int skua_channel_send_try(struct skua_channel *channel, const void *item)
+{
+	int code = channel && item ? send_now(channel, item) : -EINVAL;
+
+	if (code == 0)
+		settle(channel);
+	return code;
+}
+
+int skua_channel_receive(struct skua_channel *channel, void *item,
+			 uint64_t deadline_ns)
+{
+	int code = channel && item ? await_allowed() : -EINVAL;
+
+	if (code)
+		return code;
+	code = skua_channel_receive_try(channel, item);
+	return code == -EAGAIN ? await(&receive_verb, channel, (uintptr_t)item,
+				       deadline_ns)
+			       : code;
+}
+
+int skua_channel_send(struct skua_channel *channel, const void *item,
+		      uint64_t deadline_ns)
+{
+	int code = channel && item ? await_allowed() : -EINVAL;
+
+	if (code)
+		return code;
+	code = skua_channel_send_try(channel, item);
+	return code == -EAGAIN ? await(&send_verb, channel, (uintptr_t)item,
+				       deadline_ns)
+			       : code;
+}
+
+int skua_channel_receive_poll(struct skua_task *self,
+			      struct skua_channel *channel, void *item,
+			      struct skua_wait *wait, uint64_t deadline_ns)
+{
+	int code = channel && item ? await_may_poll(self, wait) : -EINVAL;
+
+	if (code)
+		return code;
+	if (!await_armed(wait)) {
+		code = skua_channel_receive_try(channel, item);
+		if (code != -EAGAIN)
+			return code;
+	}
+	return await_poll(self, wait, &receive_verb, channel, (uintptr_t)item,
+			  deadline_ns);
+}
+
+int skua_channel_send_poll(struct skua_task *self, struct skua_channel *channel,
+			   const void *item, struct skua_wait *wait,
+			   uint64_t deadline_ns)
+{
+	int code = channel && item ? await_may_poll(self, wait) : -EINVAL;
+
+	if (code)
+		return code;
+	if (!await_armed(wait)) {
+		code = skua_channel_send_try(channel, item);
+		if (code != -EAGAIN)
+			return code;
+	}
+	return await_poll(self, wait, &send_verb, channel, (uintptr_t)item,
+			  deadline_ns);
+}
+
+int skua_channel_close(struct skua_channel *channel)
+{
+	if (!channel)
+		return -EINVAL;
+	/* Release: what the caller did before. Pairs with send_now() and
+	 * drained(). */
+	if (atomic_fetch_or_release(tail_of(channel), CLOSED) & CLOSED)
+		return -EALREADY;
+	settle(channel);
+	return 0;
+}
+
+uint32_t skua_channel_length(const struct skua_channel *channel)
+{
+	uint64_t head, tail;
+
+	if (!channel)
+		return 0;
+	/* Relaxed, both: a snapshot. In this order, the tail is not behind. */
+	head = atomic_load_relaxed(head_of(channel)) / TICKET;
+	tail = atomic_load_relaxed(tail_of(channel)) / TICKET;
+	return tail > head ? (uint32_t)(tail - head) : 0;
+}

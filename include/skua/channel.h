@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * channel.h - pass items between tasks, fibers and threads
+ *
+ * Items are copied in and out. A channel and the memory of its items belong to the
+ * program, which keeps them in place until every call on the channel has returned.
+ * Nothing is allocated, and no runtime is needed.
+ *
+ * How many threads and tasks may call at the same time:
+ *
+ *	type        send         receive
+ *	channel     any number   any number
+ *	pipe        one          one
+ *	oneshot     one, once    one, once
+ *	broadcast   any number   one for each subscription
+ *	watch       any number   any number
+ *
+ * Any thread may close any of them. After that, sends return -EPIPE, and receivers get
+ * the items that are left, and then -EPIPE.
+ *
+ * skua/wait.h describes the three forms of the calls that may wait, their deadlines, and
+ * how a cancel ends them. The entry of skua_channel_receive() lists the results that all
+ * of them have. The other entries list only what differs.
+ */
+#ifndef SKUA_CHANNEL_H
+#define SKUA_CHANNEL_H
+
+#include <skua/wait.h>
+
+SKUA_BEGIN_DECLS
+
+#define SKUA_MAX_CAPACITY   UINT32_C(0x40000000) /* items */
+#define SKUA_MAX_ITEM_BYTES UINT32_C(65536)
+
+/* ---- channel -------------------------------------------------------------------- */
+
+/**
+ * struct skua_channel - a queue of bounded length, with many senders and receivers
+ *
+ * Initialise it with skua_channel_init(); the fields are private to the library.
+ *
+ * Fairness: items leave in the order in which they came. Of the callers that wait, those
+ * that came first are served first. A caller that comes when there is an item, or a free
+ * place, need not wait behind them.
+ */
+struct skua_channel {
+	uint64_t tail;
+	uint64_t apart_1[15];
+	uint64_t head;
+	uint64_t apart_2[15];
+	void *slots;
+	uint32_t mask;
+	uint32_t item_bytes;
+	uint64_t slot_bytes;
+	uint32_t receivers_wait;
+	uint32_t senders_wait;
+	struct skua_waiters receivers;
+	struct skua_waiters senders;
+};
+
+/* SKUA_CHANNEL_BYTES - bytes of memory for skua_channel_init() */
+#define SKUA_CHANNEL_BYTES(capacity, item_bytes) \
+	((size_t)(capacity) * (8 + (((size_t)(item_bytes) + 7) & ~(size_t)7)))
+
+/**
+ * skua_channel_init - make an empty channel
+ * @channel: memory of the caller
+ * @memory: SKUA_CHANNEL_BYTES(@capacity, @item_bytes) bytes for the items, aligned to 8;
+ *          borrowed
+ * @capacity: the number of items that it can hold: a power of two, 2 to
+ *            SKUA_MAX_CAPACITY
+ * @item_bytes: size of an item, 1 to SKUA_MAX_ITEM_BYTES
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL, @memory is not aligned, or a number is not as
+ * above).
+ */
+SKUA_API int skua_channel_init(struct skua_channel *channel, void *memory,
+			       uint32_t capacity, uint32_t item_bytes);
+
+/**
+ * skua_channel_receive - take the oldest item, and wait for one
+ * @channel: borrowed
+ * @item: receives a copy
+ * @deadline_ns: time of skua_now_ns() at which to give up, or SKUA_FOREVER_NS
+ *
+ * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
+ * succeeds or gives up. Allocates: nothing.
+ * Order: what the sender did before it sent the item is visible after a return of 0.
+ * Return: 0; -EPIPE (the channel is closed, and empty); -ETIMEDOUT; -ECANCELED (the fiber
+ * was cancelled); -EINVAL (a pointer is NULL); -EDEADLK (the caller must not wait: it is
+ * in a poll, in a job, inside skua_run(), or a fiber with a context of skua_task_ctx()).
+ */
+SKUA_API int skua_channel_receive(struct skua_channel *channel, void *item,
+				  uint64_t deadline_ns);
+
+/**
+ * skua_channel_receive_poll - take the oldest item, in a poll
+ * @self: task that is being polled
+ * @channel: borrowed
+ * @item: receives a copy. It stays in place while @wait is armed: a sender may write to it
+ * @wait: see struct skua_wait
+ * @deadline_ns: as for skua_channel_receive()
+ *
+ * Threads: worker, in the poll of @self. Blocks: never, except for a lock that is held
+ * for about a microsecond. Allocates: nothing.
+ * Order: as skua_channel_receive().
+ * Return: 0; -EAGAIN (@wait is armed: return SKUA_PENDING, and call this again in the
+ * next poll); -EPIPE (the channel is closed, and empty); -ETIMEDOUT; -ECANCELED (@self was
+ * cancelled); -EINVAL (a pointer is NULL, or @wait is armed for something else); -EPERM
+ * (@self is not being polled); -EOWNERDEAD (in a forked child).
+ */
+SKUA_API int skua_channel_receive_poll(struct skua_task *self,
+				       struct skua_channel *channel, void *item,
+				       struct skua_wait *wait,
+				       uint64_t deadline_ns);
+
+/**
+ * skua_channel_receive_try - take the oldest item, if there is one
+ * @channel: borrowed
+ * @item: receives a copy
+ *
+ * Threads: any. Blocks: never, except for a lock that is held for about a microsecond.
+ * Allocates: nothing.
+ * Order: as skua_channel_receive().
+ * Return: 0; -EAGAIN (there is none); -EPIPE (the channel is closed, and empty); -EINVAL (a
+ * pointer is NULL).
+ */
+SKUA_API int skua_channel_receive_try(struct skua_channel *channel, void *item);
+
+/* skua_channel_send - append a copy of @item, and wait while the channel is full
+ *
+ * As skua_channel_receive(). Order: a receive from the place that the item takes happened
+ * before. -EPIPE: the channel is closed, and does not have the item. */
+SKUA_API int skua_channel_send(struct skua_channel *channel, const void *item,
+			       uint64_t deadline_ns);
+
+/* skua_channel_send_poll - the same in a poll. As skua_channel_receive_poll() otherwise;
+ * @item stays in place while @wait is armed: it is read then. */
+SKUA_API int skua_channel_send_poll(struct skua_task *self,
+				    struct skua_channel *channel,
+				    const void *item, struct skua_wait *wait,
+				    uint64_t deadline_ns);
+
+/* skua_channel_send_try - the same without a wait. As skua_channel_receive_try()
+ * otherwise; -EAGAIN: the channel is full. */
+SKUA_API int skua_channel_send_try(struct skua_channel *channel,
+				   const void *item);
+
+/**
+ * skua_channel_close - refuse further items
+ * @channel: borrowed
+ *
+ * Senders that wait return -EPIPE. A send that has returned 0 is received, if there are
+ * receivers.
+ *
+ * Threads: any. Blocks: never, except for a lock that is held for about a microsecond.
+ * Allocates: nothing.
+ * Order: what the caller did before is visible to those that get -EPIPE.
+ * Return: 0; -EALREADY (it is closed); -EINVAL (@channel is NULL).
+ */
+SKUA_API int skua_channel_close(struct skua_channel *channel);
+
+/* skua_channel_length - return the number of items, a snapshot; 0 for NULL
+ *
+ * Items that are being sent or received at this moment may count.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing. */
+SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
+
+SKUA_END_DECLS
+
+#endif
