@@ -387,6 +387,9 @@ const char *waits_kind(uint32_t kind)
 		[AREA_WAITS_TIME] = "time",
 		[AREA_WAITS_SEND] = "channel, to send",
 		[AREA_WAITS_RECEIVE] = "channel, to receive",
+		[AREA_WAITS_ONESHOT] = "oneshot",
+		[AREA_WAITS_WATCH] = "watch",
+		[AREA_WAITS_BROADCAST] = "broadcast",
 	};
 
 	return kind < AREA_WAITS_COUNT ? names[kind] : names[0];

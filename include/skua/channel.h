@@ -168,6 +168,64 @@ SKUA_API int skua_channel_close(struct skua_channel *channel);
  * Threads: any. Blocks: never. Allocates: nothing. */
 SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
 
+/* ---- oneshot -------------------------------------------------------------------- */
+
+/**
+ * struct skua_oneshot - one value, a number or a pointer, from one sender to one receiver
+ *
+ * New when zeroed, or set to SKUA_ONESHOT_INIT; the fields are private to the library.
+ *
+ * The receiver may free the oneshot as soon as its receive has returned 0 or -EPIPE, even
+ * if the send or close that it waited for has not returned, provided that no other call on
+ * it follows or is under way.
+ */
+struct skua_oneshot {
+	uint64_t word;
+	uintptr_t value;
+	struct skua_waiters waiters;
+};
+
+/* clang-format off */
+#define SKUA_ONESHOT_INIT { 0, 0, { 0, 0, NULL, NULL } }
+/* clang-format on */
+
+/**
+ * skua_oneshot_send - send the value
+ * @oneshot: borrowed
+ * @value: any
+ *
+ * Threads: any, one at a time. Blocks: never, except for a lock that is held for less than
+ * a microsecond. Allocates: nothing.
+ * Order: what the caller did before is visible to the receiver.
+ * Return: 0; -EALREADY (a value was sent before); -EPIPE (the oneshot is closed);
+ * -EINVAL (@oneshot is NULL).
+ */
+SKUA_API int skua_oneshot_send(struct skua_oneshot *oneshot, uintptr_t value);
+
+/* skua_oneshot_receive - take the value, and wait for it
+ *
+ * As skua_channel_receive(). -EPIPE: the oneshot is closed, or its value was taken. */
+SKUA_API int skua_oneshot_receive(struct skua_oneshot *oneshot,
+				  uintptr_t *value, uint64_t deadline_ns);
+
+/* skua_oneshot_receive_poll - the same in a poll. As skua_channel_receive_poll()
+ * otherwise. */
+SKUA_API int skua_oneshot_receive_poll(struct skua_task *self,
+				       struct skua_oneshot *oneshot,
+				       uintptr_t *value, struct skua_wait *wait,
+				       uint64_t deadline_ns);
+
+/* skua_oneshot_receive_try - the same without a wait. As skua_channel_receive_try()
+ * otherwise. */
+SKUA_API int skua_oneshot_receive_try(struct skua_oneshot *oneshot,
+				      uintptr_t *value);
+
+/* skua_oneshot_close - refuse the value
+ *
+ * As skua_channel_close(). -EALREADY: the oneshot is closed, or a value was sent, which
+ * stays for the receiver. */
+SKUA_API int skua_oneshot_close(struct skua_oneshot *oneshot);
+
 SKUA_END_DECLS
 
 #endif
