@@ -226,6 +226,196 @@ SKUA_API int skua_oneshot_receive_try(struct skua_oneshot *oneshot,
  * stays for the receiver. */
 SKUA_API int skua_oneshot_close(struct skua_oneshot *oneshot);
 
+/* ---- broadcast ------------------------------------------------------------------ */
+
+/**
+ * struct skua_broadcast - the latest items, each of them for all subscriptions
+ *
+ * Initialise it with skua_broadcast_init(); the fields are private to the library.
+ *
+ * A send never waits for receivers: it overwrites the oldest item. A subscription that has
+ * fallen behind is told how many items it has missed, and goes on at the oldest.
+ */
+struct skua_broadcast {
+	void *slots;
+	uint32_t mask;
+	uint32_t item_bytes;
+	uint64_t slot_bytes;
+	uint64_t apart[13];
+	uint64_t tail;
+	struct skua_waiters waiters;
+};
+
+/**
+ * struct skua_subscription - the place of a receiver among the items
+ *
+ * Memory of the caller, for one task or thread at a time. It may be copied while no call
+ * uses it, and needs no cleanup. The fields are private to the library.
+ */
+struct skua_subscription {
+	struct skua_broadcast *broadcast;
+	uint64_t next;
+};
+
+/**
+ * skua_broadcast_init - make a broadcast without items
+ * @broadcast: memory of the caller
+ * @memory: SKUA_CHANNEL_BYTES(@capacity, @item_bytes) bytes for the items, aligned to 8;
+ *          borrowed
+ * @capacity: the number of items that stay: a power of two, 2 to SKUA_MAX_CAPACITY
+ * @item_bytes: size of an item, 1 to SKUA_MAX_ITEM_BYTES
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL, @memory is not aligned, or a number is not as
+ * above).
+ */
+SKUA_API int skua_broadcast_init(struct skua_broadcast *broadcast, void *memory,
+				 uint32_t capacity, uint32_t item_bytes);
+
+/**
+ * skua_broadcast_subscribe - begin to receive: the items that are sent from now on
+ * @broadcast: borrowed until the last call with @subscription
+ * @subscription: set
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL).
+ */
+SKUA_API int skua_broadcast_subscribe(struct skua_broadcast *broadcast,
+				      struct skua_subscription *subscription);
+
+/**
+ * skua_broadcast_send - append a copy of @item
+ * @broadcast: borrowed
+ * @item: of the size given to skua_broadcast_init()
+ *
+ * Threads: any. Blocks: never, except for a lock that is held while an item is copied, and
+ * for a few nanoseconds for each receiver that waits. Allocates: nothing.
+ * Order: what the caller did before is visible to those that receive the item.
+ * Return: 0; -EPIPE (the broadcast is closed); -EINVAL (a pointer is NULL).
+ */
+SKUA_API int skua_broadcast_send(struct skua_broadcast *broadcast,
+				 const void *item);
+
+/* skua_broadcast_close - refuse further items. As skua_channel_close(). */
+SKUA_API int skua_broadcast_close(struct skua_broadcast *broadcast);
+
+/**
+ * skua_subscription_receive - copy the next item, and wait for it
+ * @subscription: of the caller
+ * @item: receives a copy. Its content is undefined after an error
+ * @missed: receives the number of items that the subscription has missed, with
+ *          -EOVERFLOW; may be NULL
+ * @deadline_ns: as for skua_channel_receive()
+ *
+ * As skua_channel_receive(). -EOVERFLOW: the next item was overwritten; the call has moved
+ * the subscription to the oldest item, which the next call receives unless it has been
+ * overwritten by then. -EINVAL also: skua_broadcast_subscribe() has not set @subscription.
+ */
+SKUA_API int skua_subscription_receive(struct skua_subscription *subscription,
+				       void *item, uint64_t *missed,
+				       uint64_t deadline_ns);
+
+/* skua_subscription_receive_poll - the same in a poll. As skua_channel_receive_poll()
+ * otherwise; @item is written only in the call that returns 0. */
+SKUA_API int
+skua_subscription_receive_poll(struct skua_task *self,
+			       struct skua_subscription *subscription,
+			       void *item, uint64_t *missed,
+			       struct skua_wait *wait, uint64_t deadline_ns);
+
+/* skua_subscription_receive_try - the same without a wait. As
+ * skua_channel_receive_try() otherwise. */
+SKUA_API int
+skua_subscription_receive_try(struct skua_subscription *subscription,
+			      void *item, uint64_t *missed);
+
+/* ---- watch ---------------------------------------------------------------------- */
+
+/**
+ * struct skua_watch - the latest value, with a version
+ *
+ * Initialise it with skua_watch_init(); the fields are private to the library. The first
+ * value has version 1, and each set adds 1. A receiver that is slow misses the values
+ * between.
+ */
+struct skua_watch {
+	uint64_t word;
+	void *value;
+	uint32_t bytes;
+	uint32_t reserved;
+	struct skua_waiters waiters;
+};
+
+/* SKUA_WATCH_BYTES - bytes of memory for skua_watch_init() */
+#define SKUA_WATCH_BYTES(bytes) (((size_t)(bytes) + 7) & ~(size_t)7)
+
+/**
+ * skua_watch_init - make a watch
+ * @watch: memory of the caller
+ * @memory: SKUA_WATCH_BYTES(@bytes) bytes, aligned to 8, with the first value; borrowed
+ * @bytes: size of the value, 1 to SKUA_MAX_ITEM_BYTES
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL, @memory is not aligned, or @bytes is not as
+ * above).
+ */
+SKUA_API int skua_watch_init(struct skua_watch *watch, void *memory,
+			     uint32_t bytes);
+
+/**
+ * skua_watch_set - replace the value by a copy of @value
+ * @watch: borrowed
+ * @value: of the size given to skua_watch_init()
+ *
+ * All that wait for a change proceed.
+ *
+ * Threads: any. Blocks: never, except for a lock that is held while a value is copied, and
+ * for a few nanoseconds for each caller that waits. Allocates: nothing.
+ * Order: what the caller did before is visible to those that get the value or a later one.
+ * Return: 0; -EPIPE (the watch is closed); -EINVAL (a pointer is NULL).
+ */
+SKUA_API int skua_watch_set(struct skua_watch *watch, const void *value);
+
+/**
+ * skua_watch_get - copy the value
+ * @watch: borrowed; may be closed
+ * @value: receives a copy
+ *
+ * Threads: any. Blocks: never, except for the lock of skua_watch_set() while values are
+ * set. Allocates: nothing.
+ * Order: as skua_watch_set().
+ * Return: the version; 0 (a pointer is NULL).
+ */
+SKUA_API uint64_t skua_watch_get(struct skua_watch *watch, void *value);
+
+/**
+ * skua_watch_changed - copy the value, and wait until it has another version
+ * @watch: borrowed
+ * @version: the version that the caller has seen, or 0; receives that of the copy
+ * @value: receives a copy
+ * @deadline_ns: as for skua_channel_receive()
+ *
+ * As skua_channel_receive(). -EPIPE: the watch is closed, and *@version is the last.
+ */
+SKUA_API int skua_watch_changed(struct skua_watch *watch, uint64_t *version,
+				void *value, uint64_t deadline_ns);
+
+/* skua_watch_changed_poll - the same in a poll. As skua_channel_receive_poll()
+ * otherwise; @value is written only in the call that returns 0. */
+SKUA_API int skua_watch_changed_poll(struct skua_task *self,
+				     struct skua_watch *watch,
+				     uint64_t *version, void *value,
+				     struct skua_wait *wait,
+				     uint64_t deadline_ns);
+
+/* skua_watch_changed_try - the same without a wait. As skua_channel_receive_try()
+ * otherwise. */
+SKUA_API int skua_watch_changed_try(struct skua_watch *watch, uint64_t *version,
+				    void *value);
+
+/* skua_watch_close - refuse further values. As skua_channel_close(). */
+SKUA_API int skua_watch_close(struct skua_watch *watch);
+
 SKUA_END_DECLS
 
 #endif
