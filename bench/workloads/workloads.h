@@ -13,6 +13,9 @@ const struct workload *workload_find(const char *name);
 
 extern const struct workload workload_spawn_latency;
 extern const struct workload workload_barrier;
+extern const struct workload workload_broadcast;
+extern const struct workload workload_oneshot;
+extern const struct workload workload_watch;
 extern const struct workload workload_chained_spawn;
 extern const struct workload workload_cilksort;
 extern const struct workload workload_fib;

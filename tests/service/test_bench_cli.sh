@@ -66,7 +66,8 @@ check_json()
 workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
 	yield_many fiber_yield fiber_spawn ping_pong chained_spawn join_one mutex
-	mutex_contended rwlock semaphore notify barrier once wake timers rpc start
+	mutex_contended rwlock semaphore notify barrier once oneshot broadcast watch
+	wake timers rpc start
 	imbalance
 	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for
 	reduce
@@ -212,6 +213,10 @@ for workload in mutex mutex_contended rwlock semaphore notify barrier once; do
 	runs "r['ops'] == 3000 and r['stats']['spawned'] == 2 * 3" \
 		"$workload" --tasks 3 --times 1000
 done
+runs "r['ops'] == 1000 and r['stats']['spawned'] == 2 * 1" oneshot --times 1000
+runs "r['ops'] == 1000 and r['stats']['spawned'] == 2 * 4" \
+	broadcast --receivers 3 --times 1000
+runs "r['ops'] == 1000 and r['stats']['spawned'] == 2 * 2" watch --times 1000
 runs "r['pair_ns'] > 0 and r['pair_ratio'] > 0" mutex --times 1000
 runs "r['ops'] == 5 and all(0 < r[name + '_latency_ns']['p50']
 	for name in ('create', 'destroy', 'bare_create', 'bare_destroy'))

@@ -28,6 +28,8 @@
 //	parallel_map  10,000 tasks of about 1 us
 //	mutex, mutex_contended, rwlock, semaphore, notify, barrier, once
 //	              the same with package sync and channels (sync.go)
+//	oneshot, broadcast, watch
+//	              the same with channels (values.go)
 //	timers        one task adds and stops 10^6 timers; meanwhile 1,000 tasks
 //	              sleep 1 to 51 ms beside two busy tasks for each worker
 //	uts           unbalanced tree search with a task for each node
@@ -552,6 +554,9 @@ func init() {
 		{"notify", "Two tasks notify each other in turn", setupNotify},
 		{"barrier", "Eight tasks meet at a barrier again and again", setupBarrier},
 		{"once", "A task asks for something that is initialised", setupOnce},
+		{"oneshot", "A task sends a number once, and receives it", setupOneshot},
+		{"broadcast", "A task sends numbers, and four receive each", setupBroadcast},
+		{"watch", "Two tasks set a number, and wait for the other's", setupWatch},
 		{"wake", "Latency of a task woken by another thread", setupWake},
 		{"timers", "Add and stop 10^6 timers; lateness of timers under load", setupTimers},
 		{"rpc", "Calls in an open loop, compared with an ideal queue", setupRPC},

@@ -29,6 +29,8 @@
 //!                 sleep 1 to 51 ms beside two busy tasks for each worker
 //!   mutex, mutex_contended, rwlock, semaphore, notify, barrier, once
 //!                 the same with tokio::sync, and a task for each fiber (sync.rs)
+//!   oneshot, broadcast, watch
+//!                 the same with tokio::sync (values.rs)
 //!   uts           unbalanced tree search with a task for each node
 //!   rpc           20,000 calls in an open loop with a task for each call, by the
 //!                 same plan, spawned by a pinned thread that spins
@@ -53,6 +55,7 @@ mod rpc;
 mod sync;
 mod timers;
 mod uts;
+mod values;
 mod wake;
 
 use harness::{case, check_runs, leak, map, Case, Options, Peer, Runs, Workload};
@@ -547,6 +550,21 @@ const PEER: Peer = Peer {
             "once",
             "A task asks for something that is initialised",
             sync::once,
+        ),
+        case(
+            "oneshot",
+            "A task sends a number once, and receives it",
+            values::oneshot,
+        ),
+        case(
+            "broadcast",
+            "A task sends numbers, and four receive each",
+            values::broadcast,
+        ),
+        case(
+            "watch",
+            "Two tasks set a number, and wait for the other's",
+            values::watch,
         ),
         case(
             "wake",
