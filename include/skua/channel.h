@@ -10,7 +10,6 @@
  *
  *	type        send         receive
  *	channel     any number   any number
- *	pipe        one          one
  *	oneshot     one, once    one, once
  *	broadcast   any number   one for each subscription
  *	watch       any number   any number

@@ -43,6 +43,7 @@ static void fence_of(const char *function)
 static struct skua_channel channel;
 static uint64_t memory[SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
 static unsigned letters[ITEMS]; /* plain: written before the item is sent */
+static unsigned closing;        /* plain: written before the close */
 static unsigned received[ITEMS];
 static unsigned sent[ITEMS]; /* 1: send has returned 0 */
 static uint64_t last_of[ITEMS];
@@ -53,10 +54,19 @@ static void setup(void)
 	waiters_reset();
 	explore_assert(skua_channel_init(&channel, memory, CAPACITY, 8) == 0);
 	explore_watch(memory, sizeof(memory));
+	closing = 0;
 	memset(letters, 0, sizeof(letters));
 	memset(received, 0, sizeof(received));
 	memset(sent, 0, sizeof(sent));
 	memset(last_of, 0, sizeof(last_of));
+}
+
+/* What was done before the close is visible. */
+static int told(int code)
+{
+	if (code == -EPIPE)
+		explore_assert(explore_read(closing) == 1);
+	return code;
 }
 
 static int send_by(unsigned i, uint64_t item, uint64_t deadline_ns)
@@ -69,7 +79,7 @@ static int send_by(unsigned i, uint64_t item, uint64_t deadline_ns)
 	explore_assert(code == 0 || code == -EPIPE ||
 		       (code == -ETIMEDOUT && deadline_ns != SKUA_FOREVER_NS));
 	sent[item] = code == 0;
-	return code;
+	return told(code);
 }
 
 static int receive_by(unsigned i, uint64_t deadline_ns)
@@ -82,7 +92,7 @@ static int receive_by(unsigned i, uint64_t deadline_ns)
 	explore_assert(code == 0 || code == -EPIPE ||
 		       (code == -ETIMEDOUT && deadline_ns != SKUA_FOREVER_NS));
 	if (code)
-		return code;
+		return told(code);
 	explore_assert(item < ITEMS && explore_read(letters[item]) == 1);
 	/* Even and odd items are of one sender each, in order. */
 	explore_assert(item >= last_of[2 * i + item % 2]);
@@ -160,6 +170,7 @@ static void receives_all_also(void)
 static void closes(void)
 {
 	waiter_begin(3);
+	explore_write(closing, 1);
 	explore_assert(skua_channel_close(&channel) == 0);
 	explore_assert(skua_channel_close(&channel) == -EALREADY);
 }
@@ -168,6 +179,7 @@ static void sends_two_and_closes(void)
 {
 	sends_two();
 	waiter_begin(0);
+	explore_write(closing, 1);
 	explore_assert(skua_channel_close(&channel) == 0);
 }
 
