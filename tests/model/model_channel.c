@@ -2,8 +2,8 @@
 /**
  * model_channel.c - threads that send to a channel, receive from it, and close it
  *
- * No item is lost, doubled, or out of its sender's order, whoever gives up; what the
- * sender wrote before is visible to the receiver; nobody waits while there is something
+ * No item is lost, doubled, or out of its sender's order, whichever thread gives up; the
+ * receiver sees the sender's writes before the send; nobody waits while there is something
  * for it. The last cases leave out parts of the argument; the explorer must find them.
  */
 enum defect {
@@ -61,7 +61,7 @@ static void setup(void)
 	memset(last_of, 0, sizeof(last_of));
 }
 
-/* What was done before the close is visible. */
+/* A thread that is told of the close sees the writes before it. */
 static int told(int code)
 {
 	if (code == -EPIPE)

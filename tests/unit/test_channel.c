@@ -259,7 +259,7 @@ TEST(channel__closed_while_others_wait__epipe)
 		wait_for_waiters(&f.channel.senders, 1);
 		assert_int_equal(skua_channel_close(&f.channel), 0);
 		assert_int_equal(user_end(&sender), -EPIPE);
-		/* What was sent before is still there, and nothing else. */
+		/* The items before are still there, and nothing else. */
 		assert_int_equal(skua_channel_length(&f.channel), CAPACITY);
 	}
 	destroy(rt);
