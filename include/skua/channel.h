@@ -322,8 +322,8 @@ skua_subscription_receive_poll(struct skua_task *self,
 			       void *item, uint64_t *missed,
 			       struct skua_wait *wait, uint64_t deadline_ns);
 
-/* skua_subscription_receive_try - the same without a wait. As
- * skua_channel_receive_try() otherwise. */
+/* skua_subscription_receive_try - the same without a wait.
+ * As skua_channel_receive_try() otherwise. */
 SKUA_API int
 skua_subscription_receive_try(struct skua_subscription *subscription,
 			      void *item, uint64_t *missed);
