@@ -15,7 +15,8 @@
  * each, and a flag that says whether the list is empty. A caller that is going to wait
  * sets the flag under the list lock, *fences*, and tries once more. A caller that has sent
  * or received *fences*, and looks at both flags; then it sends and receives on behalf of
- * those that wait (settle()). So one of the two sees the other.
+ * those that wait (settle()). So one of the two sees the other. The last access of a send
+ * or a receive is a read-modify-write, which on x86 is that fence.
  *
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
@@ -90,8 +91,9 @@ static int send_now(struct skua_channel *channel, const void *item)
 					      tail + TICKET)) {
 			/* Relaxed: the slot's number orders the item. */
 			item_copy(slot->item, item, channel->item_bytes);
-			/* Release: the item. Pairs with receive_now(). */
-			atomic_store_release(&slot->ready, ticket + 1);
+			/* Release: the item. Pairs with receive_now(). A
+			 * read-modify-write, for the fence in settle(). */
+			atomic_exchange_release(&slot->ready, ticket + 1);
 			return 0;
 		}
 	}
@@ -134,9 +136,10 @@ static int receive_now(struct skua_channel *channel, void *item)
 		} else if (atomic_cas_relaxed(head_of(channel), &head,
 					      head + TICKET)) {
 			item_copy(item, slot->item, channel->item_bytes);
-			/* Release: the item was read. Pairs with send_now(). */
-			atomic_store_release(&slot->ready,
-					     ticket + channel->mask + 1);
+			/* Release: the item was read. Pairs with send_now(). A
+			 * read-modify-write, for the fence in settle(). */
+			atomic_exchange_release(&slot->ready,
+						ticket + channel->mask + 1);
 			return 0;
 		}
 	}
@@ -188,8 +191,8 @@ static bool serve(struct skua_channel *channel, struct skua_waiters *waiters,
 	return moved;
 }
 
-/* Called after each send and receive. */
-static void settle(struct skua_channel *channel)
+/* Serve those that wait. */
+static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 {
 	struct wait_chain chain = { NULL, NULL };
 	bool moved;
@@ -198,10 +201,7 @@ static void settle(struct skua_channel *channel)
 	 * allow further ones. */
 	do {
 		moved = false;
-		/* Orders the change of a slot, or of the tail, before the loads
-		 * of the flags. Pairs with the fence in look_again_locked(). */
-		atomic_fence_seq_cst();
-		/* Relaxed, both: ordered by the fence. */
+		/* Relaxed, both: ordered by the fence in settle(), or below. */
 		if (atomic_load_relaxed(receivers_wait(channel)))
 			moved |= serve(channel, &channel->receivers,
 				       receivers_wait(channel), receive_now,
@@ -209,9 +209,23 @@ static void settle(struct skua_channel *channel)
 		if (atomic_load_relaxed(senders_wait(channel)))
 			moved |= serve(channel, &channel->senders,
 				       senders_wait(channel), send_of, &chain);
+		/* As in settle(). */
+		atomic_fence_seq_cst();
 	} while (moved);
-	if (chain.first)
-		wait_grant(&chain);
+	wait_grant(&chain);
+}
+
+/* Called after each send, receive and close, of which a read-modify-write is the last
+ * access to the channel. */
+static inline void settle(struct skua_channel *channel)
+{
+	/* Orders the change of a slot, or of the tail, before the loads of the
+	 * flags. Pairs with the fence in look_again_locked(). */
+	atomic_fence_updated_seq_cst();
+	/* Relaxed, both: ordered by the fence. */
+	if (atomic_load_relaxed(receivers_wait(channel)) |
+	    atomic_load_relaxed(senders_wait(channel)))
+		serve_all(channel);
 }
 
 /* ---- waits ------------------------------------------------------------------ */

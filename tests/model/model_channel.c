@@ -19,11 +19,13 @@ static void fence_of(const char *function);
 #include "tests/model/waiter.h"
 
 /* A fence that a variant leaves out, by the function that it is in. */
-#define atomic_fence_seq_cst() fence_of(__func__)
+#define atomic_fence_seq_cst()         fence_of(__func__)
+#define atomic_fence_updated_seq_cst() fence_of(__func__)
 
 #include "core/channel/channel.c"
 
 #undef atomic_fence_seq_cst
+#undef atomic_fence_updated_seq_cst
 
 #include <string.h>
 
