@@ -10,12 +10,17 @@
  *
  *	type        send         receive
  *	channel     any number   any number
- *	oneshot     one, once    one, once
+ *	oneshot     one, once    one, until it has the value
  *	broadcast   any number   one for each subscription
  *	watch       any number   any number
  *
  * Any thread may close any of them. After that, sends return -EPIPE, and receivers get
- * the items that are left, and then -EPIPE.
+ * the items that are left, and then -EPIPE. With several senders, the last one closes. A
+ * closed object may be initialised again when every call on it has returned.
+ *
+ * A shutdown with SKUA_SHUTDOWN_CANCEL ends the waits of the runtime's tasks. Items that
+ * nobody has received stay: if they are pointers, take them with the form _try. Outside
+ * threads go on waiting: close the object.
  *
  * skua/wait.h describes the three forms of the calls that may wait, their deadlines, and
  * how a cancel ends them. The entry of skua_channel_receive() lists the results that all
@@ -80,7 +85,7 @@ SKUA_API int skua_channel_init(struct skua_channel *channel, void *memory,
 /**
  * skua_channel_receive - take the oldest item, and wait for one
  * @channel: borrowed
- * @item: receives a copy
+ * @item: receives a copy; unchanged after an error
  * @deadline_ns: time of skua_now_ns() at which to give up, or SKUA_FOREVER_NS
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
@@ -129,8 +134,8 @@ SKUA_API int skua_channel_receive_try(struct skua_channel *channel, void *item);
 
 /* skua_channel_send - append a copy of @item, and wait while the channel is full
  *
- * As skua_channel_receive(). Order: a receive from the place that the item takes happened
- * before. -EPIPE: the channel is closed, and does not have the item. */
+ * As skua_channel_receive(). Order: what the receiver did before it freed the place that
+ * the item takes is visible after a return of 0. -EPIPE: the channel is closed, and does not have the item. */
 SKUA_API int skua_channel_send(struct skua_channel *channel, const void *item,
 			       uint64_t deadline_ns);
 
@@ -175,8 +180,14 @@ SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
  * New when zeroed, or set to SKUA_ONESHOT_INIT; the fields are private to the library.
  *
  * The receiver may free the oneshot as soon as its receive has returned 0 or -EPIPE, even
- * if the send or close that it waited for has not returned, provided that no other call on
- * it follows or is under way.
+ * if the send or close has not returned, provided that no other call on it follows or is
+ * under way.
+ *
+ * After -ETIMEDOUT and -ECANCELED the sender may still use the oneshot. So a receiver that
+ * may give up does not keep it on its stack, but in memory with two references, each
+ * dropped after the last call of its owner. It calls skua_oneshot_close(): if that returns
+ * 0, the sender gets -EPIPE and keeps its value; if it returns -EALREADY, the value has
+ * come, and skua_oneshot_receive_try() takes it.
  */
 struct skua_oneshot {
 	uint64_t word;
@@ -302,13 +313,13 @@ SKUA_API int skua_broadcast_close(struct skua_broadcast *broadcast);
  * skua_subscription_receive - copy the next item, and wait for it
  * @subscription: of the caller
  * @item: receives a copy. Its content is undefined after an error
- * @missed: receives the number of items that the subscription has missed, with
- *          -EOVERFLOW; may be NULL
+ * @missed: receives the number of items that the subscription has missed since the call
+ *          before, with -EOVERFLOW; may be NULL
  * @deadline_ns: as for skua_channel_receive()
  *
  * As skua_channel_receive(). -EOVERFLOW: the next item was overwritten; the call has moved
  * the subscription to the oldest item, which the next call receives unless it has been
- * overwritten by then. -EINVAL also: skua_broadcast_subscribe() has not set @subscription.
+ * overwritten by then. To go on at the newest item instead, subscribe again. -EINVAL also: skua_broadcast_subscribe() has not set @subscription.
  */
 SKUA_API int skua_subscription_receive(struct skua_subscription *subscription,
 				       void *item, uint64_t *missed,
@@ -391,7 +402,7 @@ SKUA_API uint64_t skua_watch_get(struct skua_watch *watch, void *value);
  * skua_watch_changed - copy the value, and wait until it has another version
  * @watch: borrowed
  * @version: the version that the caller has seen, or 0; receives that of the copy
- * @value: receives a copy
+ * @value: receives a copy; unchanged after an error
  * @deadline_ns: as for skua_channel_receive()
  *
  * As skua_channel_receive(). -EPIPE: the watch is closed, and *@version is the last.

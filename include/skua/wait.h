@@ -7,7 +7,8 @@
  *
  *	skua_mutex_lock(mutex, deadline_ns)
  *		Waits: a fiber is suspended, and an outside thread sleeps. In a poll, in
- *		a job, and anywhere inside skua_run(), it returns -EDEADLK instead.
+ *		a job, and anywhere inside skua_run(), it returns -EDEADLK instead, also
+ *		if it need not wait.
  *	skua_mutex_lock_poll(self, mutex, wait, deadline_ns)
  *		For polls. Never waits. -EAGAIN means that @wait is armed: return
  *		SKUA_PENDING, and call the function again, with the same arguments, in
@@ -16,7 +17,8 @@
  *		Never waits and arms nothing. -EAGAIN means "not now".
  *
  * A deadline is a time of skua_now_ns(); SKUA_FOREVER_NS: none. With 0, or a time that
- * has passed, the call tries once, and returns -ETIMEDOUT if it would have to wait.
+ * has passed, the call tries once, and returns -ETIMEDOUT if it would have to wait, or
+ * -ECANCELED if the task was cancelled.
  *
  * A deadline and a cancel (skua_task_cancel()) only make the task run; the waiting
  * call itself then gives up. A call that returns an error has had no effect: after
