@@ -9,7 +9,8 @@
  * an address.
  *
  * A program that loads its C++ runtime later than this library, as a plugin, counts as one
- * without C++.
+ * without C++, and so does one that links its runtime statically and hides its symbols from
+ * a shared libskua.
  */
 #ifndef SKUA_CORE_OS_EXCEPTIONS_H
 #define SKUA_CORE_OS_EXCEPTIONS_H

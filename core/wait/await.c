@@ -202,9 +202,8 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 	begin_at(wait, current_worker->tick.start_ns);
 	if (current_worker->telemetry.recorder.on)
 		record_wait(current_worker, wait);
-	/* Also without a deadline: a shutdown that cancels finds the wait by its timer. */
-	timers_add_exact(current_worker, timer, self,
-			 left_of(deadline_ns, give_up));
+	if (left_of(deadline_ns, give_up) != SKUA_FOREVER_NS)
+		timers_add_exact(current_worker, timer, self, deadline_ns);
 	return code;
 }
 

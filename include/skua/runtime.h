@@ -361,9 +361,9 @@ SKUA_API int skua_runtime_drain(struct skua_runtime *rt);
  * enum skua_shutdown - how a shutdown treats tasks that are not done
  * @SKUA_SHUTDOWN_RUN: they run until they are done
  * @SKUA_SHUTDOWN_CANCEL: each is cancelled at its next poll. Queued and running tasks,
- *         fibers, and tasks that wait by a function of skua/sync.h or skua/channel.h are
- *         polled at once, and such waits return -ECANCELED (skua/wait.h). A task that waits
- *         for a waker of the program is polled only when it is woken. Timers of
+ *         fibers, and tasks whose polls wait with a deadline are polled at once, and their
+ *         waits return -ECANCELED (skua/wait.h). A task that waits without a deadline, or
+ *         for a waker of the program, is polled only when it is woken. Timers of
  *         skua_timer_add() fire at once, also those that are added later: a task must check
  *         skua_task_cancelled() before it waits again. Deadlines and sleeps of fibers that
  *         mask cancels keep their times. A later SKUA_SHUTDOWN_RUN does not undo the cancel

@@ -27,10 +27,11 @@
  * the deadline has passed or the task was cancelled. A cancelled task may still make
  * calls that need not wait. The next call that would have to wait returns -ECANCELED.
  *
- * A shutdown with SKUA_SHUTDOWN_CANCEL cancels all tasks, so each wait of a task of the
- * runtime returns -ECANCELED, with or without a deadline. Between skua_cancel_mask() and
- * skua_cancel_unmask(), waits of a fiber go on until they are granted what they wait for, or
- * until their deadline. Waits of outside threads go on as well.
+ * A shutdown with SKUA_SHUTDOWN_CANCEL cancels all tasks: each wait of a fiber, and each
+ * wait of a poll that has a deadline, returns -ECANCELED. It does not wake a poll that waits
+ * without a deadline: keep such tasks in a group, and cancel the group first. Between
+ * skua_cancel_mask() and skua_cancel_unmask(), waits of a fiber go on until they are granted
+ * what they wait for, or until their deadline. Waits of outside threads go on as well.
  *
  * A release function (skua_release_fn) may run within any call that wakes a task, such
  * as an unlock. So it must not make calls that wait; the forms _try are allowed.

@@ -8,6 +8,7 @@
 #include "tests/unit/tasks.h"
 
 #define SOON_NS UINT64_C(1000000)
+#define LONG_NS UINT64_C(3600000000000)
 /* A wait of this length must not be many polls. */
 #define PAUSE_NS UINT64_C(50000000)
 /* Polls of a fiber that waits once: the first one, the one after its wait, and a few for
@@ -104,8 +105,7 @@ static int wait_event(struct call *it)
 
 static int wait_event_long(struct call *it)
 {
-	return skua_event_wait(&it->objects->event,
-			       skua_now_ns() + UINT64_C(3600000000000));
+	return skua_event_wait(&it->objects->event, skua_now_ns() + LONG_NS);
 }
 
 static int wait_notify(struct call *it)
@@ -238,6 +238,7 @@ struct poll_waiter {
 	struct skua_task task; /* first: a task is its poll_waiter */
 	struct skua_wait wait;
 	struct objects *objects;
+	uint64_t until_ns;
 	int result;
 };
 
@@ -245,12 +246,14 @@ static enum skua_poll poll_mutex(struct skua_task *self)
 {
 	struct poll_waiter *it = (struct poll_waiter *)self;
 
+	if (it->until_ns == 0)
+		it->until_ns = skua_now_ns() + LONG_NS;
 	it->result = skua_mutex_lock_poll(self, &it->objects->mutex, &it->wait,
-					  SKUA_FOREVER_NS);
+					  it->until_ns);
 	return it->result == -EAGAIN ? SKUA_PENDING : SKUA_DONE;
 }
 
-TEST(shutdown_cancel__polls_wait__each_ends_with_ecanceled)
+TEST(shutdown_cancel__polls_wait_with_a_deadline__each_ends_with_ecanceled)
 {
 	enum { POLLS = 200 };
 	static struct poll_waiter its[POLLS];
