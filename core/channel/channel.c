@@ -194,12 +194,13 @@ static bool serve(struct skua_channel *channel, struct skua_waiters *waiters,
 /* Serve those that wait. */
 static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 {
-	struct wait_chain chain = { NULL, NULL };
 	bool moved;
 
 	/* The loop repeats when a send or a receive on behalf of others may
 	 * allow further ones. */
 	do {
+		struct wait_chain chain = { NULL, NULL };
+
 		moved = false;
 		/* Relaxed, both: ordered by the fence in settle(), or below. */
 		if (atomic_load_relaxed(receivers_wait(channel)))
@@ -209,10 +210,10 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 		if (atomic_load_relaxed(senders_wait(channel)))
 			moved |= serve(channel, &channel->senders,
 				       senders_wait(channel), send_of, &chain);
+		wait_grant(&chain);
 		/* As in settle(). */
 		atomic_fence_seq_cst();
 	} while (moved);
-	wait_grant(&chain);
 }
 
 /* Called after each send, receive and close, of which a read-modify-write is the last
@@ -423,8 +424,12 @@ uint32_t skua_channel_length(const struct skua_channel *channel)
 
 	if (!channel)
 		return 0;
-	/* Relaxed, both: a snapshot. In this order, the tail is not behind. */
+	/* Relaxed, both: a snapshot. In this order, the tail is not behind, but
+	 * may be far ahead: other threads went on between the loads. */
 	head = atomic_load_relaxed(head_of(channel)) / TICKET;
 	tail = atomic_load_relaxed(tail_of(channel)) / TICKET;
-	return tail > head ? (uint32_t)(tail - head) : 0;
+	if (tail <= head)
+		return 0;
+	return tail - head > channel->mask ? channel->mask + 1
+					   : (uint32_t)(tail - head);
 }

@@ -18,7 +18,7 @@
  * the items that are left, and then -EPIPE. With several senders, the last one closes. A
  * closed object may be initialised again when every call on it has returned.
  *
- * A shutdown with SKUA_SHUTDOWN_CANCEL ends the waits of the runtime's tasks. Items that
+ * A shutdown with SKUA_SHUTDOWN_CANCEL ends waits as skua/wait.h says. Items that
  * nobody has received stay: if they are pointers, take them with the form _try. Outside
  * threads go on waiting: close the object.
  *
@@ -43,6 +43,11 @@ SKUA_BEGIN_DECLS
  *
  * Initialise it with skua_channel_init(); the fields are private to the library.
  *
+ * A sender or receiver may lose its CPU in the middle of a call. Until it goes on, the
+ * items behind its own cannot be received, or the places behind its own cannot be used: a
+ * call that does not wait, or whose deadline passes, may then find the channel empty or full
+ * although other sends or receives have returned 0. A call that waits gets its turn.
+ *
  * Fairness: items leave in the order in which they came. Of the callers that wait, those
  * that came first are served first. A caller that comes when there is an item, or a free
  * place, need not wait behind them.
@@ -56,6 +61,7 @@ struct skua_channel {
 	uint32_t mask;
 	uint32_t item_bytes;
 	uint64_t slot_bytes;
+	uint64_t apart_3[13];
 	uint32_t receivers_wait;
 	uint32_t senders_wait;
 	struct skua_waiters receivers;
@@ -107,7 +113,7 @@ SKUA_API int skua_channel_receive(struct skua_channel *channel, void *item,
  * @deadline_ns: as for skua_channel_receive()
  *
  * Threads: worker, in the poll of @self. Blocks: never, except for a lock that is held
- * for about a microsecond. Allocates: nothing.
+ * while items are copied for others that wait. Allocates: nothing.
  * Order: as skua_channel_receive().
  * Return: 0; -EAGAIN (@wait is armed: return SKUA_PENDING, and call this again in the
  * next poll); -EPIPE (the channel is closed, and empty); -ETIMEDOUT; -ECANCELED (@self was
@@ -124,8 +130,8 @@ SKUA_API int skua_channel_receive_poll(struct skua_task *self,
  * @channel: borrowed
  * @item: receives a copy
  *
- * Threads: any. Blocks: never, except for a lock that is held for about a microsecond.
- * Allocates: nothing.
+ * Threads: any. Blocks: never, except for a lock that is held while items are copied
+ * for others that wait. Allocates: nothing.
  * Order: as skua_channel_receive().
  * Return: 0; -EAGAIN (there is none); -EPIPE (the channel is closed, and empty); -EINVAL (a
  * pointer is NULL).
@@ -158,8 +164,8 @@ SKUA_API int skua_channel_send_try(struct skua_channel *channel,
  * Senders that wait return -EPIPE. A send that has returned 0 is received, if there are
  * receivers.
  *
- * Threads: any. Blocks: never, except for a lock that is held for about a microsecond.
- * Allocates: nothing.
+ * Threads: any. Blocks: never, except for a lock that is held while items are copied
+ * for others that wait. Allocates: nothing.
  * Order: what the caller did before is visible to those that get -EPIPE.
  * Return: 0; -EALREADY (it is closed); -EINVAL (@channel is NULL).
  */
