@@ -340,6 +340,7 @@ static struct skua_task *stay_awake(struct worker *w)
 {
 	struct skua_task *task = find(w, VICTIMS_ALL);
 
+	w->told = 0; /* by the waker of its last park */
 	if (!has_work(w, task))
 		task = sentinel_watch(w, clock_now_ns());
 	if (has_work(w, task)) {
