@@ -302,7 +302,15 @@ static const char *const wait_kinds[AREA_WAITS_COUNT] = {
 	[AREA_WAITS_JOIN] = "join",
 	[AREA_WAITS_GROUP] = "group",
 	[AREA_WAITS_TIME] = "time",
+	[AREA_WAITS_SEND] = "channel, to send",
+	[AREA_WAITS_RECEIVE] = "channel, to receive",
+	[AREA_WAITS_ONESHOT] = "oneshot",
+	[AREA_WAITS_WATCH] = "watch",
+	[AREA_WAITS_BROADCAST] = "broadcast",
 };
+_Static_assert(sizeof(wait_kinds) / sizeof(wait_kinds[0]) ==
+		       AREA_WAITS_BROADCAST + 1,
+	       "each kind has a name");
 
 char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
 		      char *text)

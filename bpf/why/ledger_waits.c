@@ -216,6 +216,23 @@ static void name_hold(struct ledger *l, struct ledger_hold *hold)
 	hold->name = ledger_name(l, name && name[0] ? name : text);
 }
 
+/* Each waiter of a lock names its holder. Keep the first of those that follow each other,
+ * so that a look at a wait behind many others does not end with the first holder. */
+static void drop_repeated(struct ledger *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->hold_count; i++) {
+		const struct ledger_hold *hold = &l->holds[i];
+
+		if (kept > 0 && l->holds[kept - 1].object == hold->object &&
+		    l->holds[kept - 1].holder == hold->holder)
+			continue;
+		l->holds[kept++] = *hold;
+	}
+	l->hold_count = kept;
+}
+
 int ledger_settle_waits(struct ledger *l)
 {
 	struct addresses holders = { .count = 0 };
@@ -240,6 +257,7 @@ int ledger_settle_waits(struct ledger *l)
 	if (l->hold_count > 0)
 		qsort(l->holds, l->hold_count, sizeof(*l->holds),
 		      compare_holds);
+	drop_repeated(l);
 	for (size_t i = 0; i < l->hold_count; i++)
 		name_hold(l, &l->holds[i]);
 	return l->failed;
