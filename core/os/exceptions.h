@@ -8,9 +8,8 @@
  * that suspends a fiber asks whether there are any. A program without C++ pays a test of
  * an address.
  *
- * A program that loads its C++ runtime later than this library, as a plugin, counts as one
- * without C++, and so does one that links its runtime statically and hides its symbols from
- * a shared libskua.
+ * A program counts as one without C++ if it loads its C++ runtime later than this library,
+ * as a plugin, or links it statically and hides its symbols from a shared libskua.
  */
 #ifndef SKUA_CORE_OS_EXCEPTIONS_H
 #define SKUA_CORE_OS_EXCEPTIONS_H
