@@ -8,6 +8,7 @@
 
 #include "bpf/cli/grow.h"
 #include "bpf/target/target_memory.h"
+#include "bpf/target/wait_kind.h"
 
 /* Locks and holders beyond this number get no name, and names beyond that are not read: a
  * process may have any number, and each read counts against its budget
@@ -29,6 +30,16 @@ static uint64_t read_word(struct target *target, uint64_t address)
 	return target_read(target, address, &word, sizeof(word)) ? 0 : word;
 }
 
+static void latest_last(struct lock_name *names, size_t count)
+{
+	for (size_t i = 0; i < count / 2; i++) {
+		struct lock_name first = names[i];
+
+		names[i] = names[count - 1 - i];
+		names[count - 1 - i] = first;
+	}
+}
+
 /* Read the names that a runtime has got since the last time: they come first in its list.
  * If the one that was the first is gone, all are read again. */
 static int read_list(struct lock_names *n, struct target *target,
@@ -36,6 +47,7 @@ static int read_list(struct lock_names *n, struct target *target,
 {
 	uint64_t at = read_word(target, list);
 	uint64_t last = head->list == list ? head->first : 0;
+	size_t begin = n->count;
 
 	*head = (struct lock_names_head){ list, at };
 	n->reads++;
@@ -51,6 +63,7 @@ static int read_list(struct lock_names *n, struct target *target,
 			(struct lock_name){ name.object, name.name };
 		at = name.next;
 	}
+	latest_last(n->named + begin, n->count - begin);
 	return 0;
 }
 
@@ -132,17 +145,11 @@ static void name_holder(struct target *target,
 
 /* ---- both -------------------------------------------------------------------- */
 
-static bool is_lock(uint32_t kind)
-{
-	return kind == AREA_WAITS_MUTEX || kind == AREA_WAITS_READ ||
-	       kind == AREA_WAITS_WRITE || kind == AREA_WAITS_ONCE;
-}
-
 int lock_names_write(struct lock_names *n, struct target *target,
 		     const struct target_runtime *runtime,
 		     struct trace_writer *writer, const struct event *e)
 {
-	bool lock = e->kind == EVENT_WAIT && is_lock(e->detail);
+	bool lock = e->kind == EVENT_WAIT && wait_kind_is_lock(e->detail);
 	struct address entry = { .address = lock ? e->b : e->a };
 	char text[TARGET_NAME];
 	int code = 0;

@@ -11,6 +11,7 @@
 
 #include "bpf/recording/addresses.h"
 #include "bpf/recording/trace_slices.h"
+#include "bpf/target/wait_kind.h"
 #include "probes/area.h"
 #include "skua/task.h"
 
@@ -288,44 +289,21 @@ static void on_late(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
-static const char *const wait_kinds[AREA_WAITS_COUNT] = {
-	[AREA_WAITS_NOTHING] = "something",
-	[AREA_WAITS_MUTEX] = "mutex",
-	[AREA_WAITS_READ] = "rwlock",
-	[AREA_WAITS_WRITE] = "rwlock",
-	[AREA_WAITS_SEMAPHORE] = "semaphore",
-	[AREA_WAITS_EVENT] = "event",
-	[AREA_WAITS_NOTIFY] = "notify",
-	[AREA_WAITS_CONDITION] = "condition",
-	[AREA_WAITS_BARRIER] = "barrier",
-	[AREA_WAITS_ONCE] = "once",
-	[AREA_WAITS_JOIN] = "join",
-	[AREA_WAITS_GROUP] = "group",
-	[AREA_WAITS_TIME] = "time",
-	[AREA_WAITS_SEND] = "channel, to send",
-	[AREA_WAITS_RECEIVE] = "channel, to receive",
-	[AREA_WAITS_ONESHOT] = "oneshot",
-	[AREA_WAITS_WATCH] = "watch",
-	[AREA_WAITS_BROADCAST] = "broadcast",
-};
-_Static_assert(sizeof(wait_kinds) / sizeof(wait_kinds[0]) ==
-		       AREA_WAITS_BROADCAST + 1,
-	       "each kind has a name");
-
 char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
 		      char *text)
 {
-	const char *of = wait_kinds[kind < AREA_WAITS_COUNT ? kind : 0];
 	const char *name = trace_name(trace, TRACE_NAME_OBJECT, object);
-	const char *how = kind == AREA_WAITS_READ    ? ", to read"
-			  : kind == AREA_WAITS_WRITE ? ", to write"
-						     : "";
+	bool known = kind != AREA_WAITS_NOTHING && kind < AREA_WAITS_COUNT;
+	const char *of = known ? wait_kind_name(kind) : "something";
+	int noun = (int)strcspn(of, ",");
+	const char *how = of + noun;
 
 	if (name && name[0])
-		snprintf(text, TRACE_WAIT_TEXT, "%s %s%s", of, name, how);
+		snprintf(text, TRACE_WAIT_TEXT, "%.*s %s%s", noun, of, name,
+			 how);
 	else if (object)
-		snprintf(text, TRACE_WAIT_TEXT, "%s 0x%" PRIx64 "%s", of,
-			 object, how);
+		snprintf(text, TRACE_WAIT_TEXT, "%.*s 0x%" PRIx64 "%s", noun,
+			 of, object, how);
 	else
 		snprintf(text, TRACE_WAIT_TEXT, "%s", of);
 	return text;
@@ -334,7 +312,6 @@ char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
 static void on_wait(struct player *p, const struct trace_event *e)
 {
 	struct trace_mark mark = mark_of(TRACE_WAIT, "wait", e);
-
 	char text[TRACE_WAIT_TEXT];
 
 	trace_wait_name(p->trace, e->event.detail, e->event.b, text);

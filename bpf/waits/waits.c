@@ -369,32 +369,6 @@ uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
 
 /* ---- names ---------------------------------------------------------------------- */
 
-const char *waits_kind(uint32_t kind)
-{
-	static const char *const names[AREA_WAITS_COUNT] = {
-		[AREA_WAITS_NOTHING] = "nothing",
-		[AREA_WAITS_MUTEX] = "mutex",
-		[AREA_WAITS_READ] = "rwlock, to read",
-		[AREA_WAITS_WRITE] = "rwlock, to write",
-		[AREA_WAITS_SEMAPHORE] = "semaphore",
-		[AREA_WAITS_EVENT] = "event",
-		[AREA_WAITS_NOTIFY] = "notify",
-		[AREA_WAITS_CONDITION] = "condition",
-		[AREA_WAITS_BARRIER] = "barrier",
-		[AREA_WAITS_ONCE] = "once",
-		[AREA_WAITS_JOIN] = "join",
-		[AREA_WAITS_GROUP] = "group",
-		[AREA_WAITS_TIME] = "time",
-		[AREA_WAITS_SEND] = "channel, to send",
-		[AREA_WAITS_RECEIVE] = "channel, to receive",
-		[AREA_WAITS_ONESHOT] = "oneshot",
-		[AREA_WAITS_WATCH] = "watch",
-		[AREA_WAITS_BROADCAST] = "broadcast",
-	};
-
-	return kind < AREA_WAITS_COUNT ? names[kind] : names[0];
-}
-
 const char *waits_object_name(const struct waits *waits, uint32_t object,
 			      char *text)
 {

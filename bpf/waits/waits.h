@@ -77,9 +77,6 @@ uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
 /* waits_find - the number of the waiter that is a party; WAITS_NOBODY: it does not wait */
 uint32_t waits_find(const struct waits *waits, struct target_party party);
 
-/* waits_kind - the name of a kind of wait: "mutex" */
-const char *waits_kind(uint32_t kind);
-
 /* waits_object_name - the name of an object, or its address. @text: TARGET_NAME bytes.
  * Return: @text */
 const char *waits_object_name(const struct waits *waits, uint32_t object,

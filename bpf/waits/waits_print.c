@@ -10,6 +10,7 @@
 #include "bpf/cli/json.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/cli/table.h"
+#include "bpf/target/wait_kind.h"
 
 /* The states of a fiber that is not in a wait, after the kinds of waits. */
 enum { QUEUED = AREA_WAITS_COUNT, RUNNING, WAKER, STATES };
@@ -31,7 +32,7 @@ uint32_t waits_fiber_kind(const struct target_fiber *fiber)
 
 static const char *state_name(uint32_t state)
 {
-	return state < AREA_WAITS_COUNT ? waits_kind(state)
+	return state < AREA_WAITS_COUNT ? wait_kind_name(state)
 					: state_names[state - AREA_WAITS_COUNT];
 }
 
@@ -54,7 +55,7 @@ static const char *what(const struct waits *waits,
 			const struct target_wait *wait, uint32_t object,
 			char *text)
 {
-	const char *kind = waits_kind(wait->verb.kind);
+	const char *kind = wait_kind_name(wait->verb.kind);
 	char name[TARGET_NAME];
 
 	if (object != WAITS_NOBODY)
@@ -126,7 +127,7 @@ static void print_objects(const struct waits *waits)
 			does[3 * TARGET_NAME];
 		bool held = object->holder.task || object->holder.thread;
 
-		table_add(&table, "%s", waits_kind(object->verb.kind));
+		table_add(&table, "%s", wait_kind_name(object->verb.kind));
 		table_add(&table, "%s", waits_object_name(waits, i, name));
 		table_count(&table, object->waiters);
 		table_add(&table, "%s",
@@ -253,7 +254,7 @@ static json_t *object_json(const struct waits *waits, uint32_t i)
 
 	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:s, s:s}", "address",
 			 json_count(object->address), "name", object->name,
-			 "kind", waits_kind(object->verb.kind), "waiters",
+			 "kind", wait_kind_name(object->verb.kind), "waiters",
 			 json_count(object->waiters), "longest_ns",
 			 json_count(since(waits, object->since_ns)), "holder",
 			 waits_party_name(waits, object->holder, party),
@@ -268,7 +269,7 @@ static json_t *waiter_json(const struct waits *waits,
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:s}", "waiter",
 			 waits_party_name(waits, waiter->party, party), "kind",
-			 waits_kind(waiter->wait.verb.kind), "object",
+			 wait_kind_name(waiter->wait.verb.kind), "object",
 			 json_count(waiter->wait.armed.object), "since_ns",
 			 json_count(since(waits, waiter->wait.armed.since_ns)),
 			 "needs", waits_party_name(waits, waiter->on, on));

@@ -16,6 +16,7 @@
 #include "bpf/cli/grow.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/recording/offcpu.h"
+#include "bpf/target/wait_kind.h"
 #include "bpf/why/ledger.h"
 #include "bpf/why/ledger_parts.h"
 #include "probes/area.h"
@@ -25,12 +26,6 @@
 #define MAX_LOOKS 4096u
 
 /* ---- collecting ------------------------------------------------------------ */
-
-static bool is_lock(uint64_t kind)
-{
-	return kind == AREA_WAITS_MUTEX || kind == AREA_WAITS_READ ||
-	       kind == AREA_WAITS_WRITE || kind == AREA_WAITS_ONCE;
-}
 
 /* The open poll of a task on a track; NULL: there is none. */
 static struct ledger_open *find_poll(struct ledger_steps *s, uint64_t task)
@@ -60,7 +55,7 @@ void ledger_on_wait(struct ledger *l, const struct trace_mark *mark)
 		       l->waits[open->wait - 1].object == object;
 
 	s->wait_ns = mark->ns;
-	if (!is_lock(mark->number))
+	if (!wait_kind_is_lock(mark->number))
 		return;
 	if (goes_on) {
 		open->goes_on = true;

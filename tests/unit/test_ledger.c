@@ -585,6 +585,32 @@ static const struct split splits[] = {
 	},
 };
 
+/* Each of many waiters names the same holder. */
+TEST(judge__many_wait_behind_one_holder__it_is_named)
+{
+	enum { WAITERS = 3000 };
+	struct file *f = *state;
+	uint64_t ns = 130;
+
+	clock_at(f, 100);
+	note(f, 0, 120, EVENT_BEGIN, TASK, OTHER, EVENT_NAME_TYPE, 0);
+	for (uint64_t i = 1; i <= WAITERS; i++, ns += 10) {
+		note(f, 1, ns, EVENT_BEGIN, TASK + i, TYPE, EVENT_NAME_TYPE, 0);
+		note(f, 1, ns + 2, EVENT_WAIT, TASK + i, LOCK, AREA_WAITS_MUTEX,
+		     0);
+		note(f, 1, ns + 2, EVENT_HELD, TASK, LOCK, 0, 0);
+		note(f, 1, ns + 4, EVENT_END, TASK + i, 0, SKUA_PENDING, 0);
+	}
+	ready(f, 0, 40132, TASK + 1);
+	note(f, 0, 40142, EVENT_END, TASK, 0, SKUA_DONE, 0);
+	poll(f, 0, 40152, 40162, TASK + 1, TYPE);
+	clock_at(f, 50000);
+	judge(f);
+	is(f, TASK + 1,
+	   "waited 40000, queued 20, running 10, waited 40 us for mutex "
+	   "accounts, held by other, which ran for 40 us");
+}
+
 /* The wait behind others is longer than any one of them had its CPU, and shorter
  * than all of them together. */
 TEST(judge__several_had_the_cpu__adds_them_up)

@@ -283,9 +283,12 @@ TEST(copy__waits_for_locks__their_names_and_holders)
 	static struct area_thread thread = { .tid = 7 };
 	static uint64_t task[2] = { 9, 10 };
 	static char text[64] = "accounts", other[64] = "journal";
-	struct area_name names[2] = {
+	static char older[64] = "ledger";
+	/* The list begins with the latest. */
+	struct area_name names[3] = {
 		{ .object = (uintptr_t)&first, .name = (uintptr_t)text },
-		{ .object = (uintptr_t)&second, .name = (uintptr_t)other }
+		{ .object = (uintptr_t)&second, .name = (uintptr_t)other },
+		{ .object = (uintptr_t)&first, .name = (uintptr_t)older }
 	};
 	uint64_t list = (uintptr_t)&names[0];
 	uint64_t by_thread = (uintptr_t)&thread | AREA_HOLDER_THREAD;
@@ -293,6 +296,7 @@ TEST(copy__waits_for_locks__their_names_and_holders)
 	struct trace *trace;
 	char path[32];
 
+	names[0].next = (uintptr_t)&names[2];
 	process.area.names = (uintptr_t)&list;
 	process.runtime.task_poll = sizeof(task[0]);
 	target_refresh(NULL);

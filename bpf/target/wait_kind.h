@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* wait_kind.h - what a task waits for, as people call it */
+#ifndef SKUA_BPF_TARGET_WAIT_KIND_H
+#define SKUA_BPF_TARGET_WAIT_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probes/area.h"
+
+/* wait_kind_name - the name of an enum area_wait_kind: "mutex", or, with what it is waited
+ * for after a comma, "rwlock, to read"; "nothing" for a number that is none */
+static inline const char *wait_kind_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[AREA_WAITS_NOTHING] = "nothing",
+		[AREA_WAITS_MUTEX] = "mutex",
+		[AREA_WAITS_READ] = "rwlock, to read",
+		[AREA_WAITS_WRITE] = "rwlock, to write",
+		[AREA_WAITS_SEMAPHORE] = "semaphore",
+		[AREA_WAITS_EVENT] = "event",
+		[AREA_WAITS_NOTIFY] = "notify",
+		[AREA_WAITS_CONDITION] = "condition",
+		[AREA_WAITS_BARRIER] = "barrier",
+		[AREA_WAITS_ONCE] = "once",
+		[AREA_WAITS_JOIN] = "join",
+		[AREA_WAITS_GROUP] = "group",
+		[AREA_WAITS_TIME] = "time",
+		[AREA_WAITS_SEND] = "channel, to send",
+		[AREA_WAITS_RECEIVE] = "channel, to receive",
+		[AREA_WAITS_ONESHOT] = "oneshot",
+		[AREA_WAITS_WATCH] = "watch",
+		[AREA_WAITS_BROADCAST] = "broadcast",
+	};
+	_Static_assert(sizeof(names) / sizeof(names[0]) == AREA_WAITS_COUNT,
+		       "the last kind has a name");
+
+	return names[kind < AREA_WAITS_COUNT ? kind : AREA_WAITS_NOTHING];
+}
+
+/* wait_kind_is_lock - has the object a holder, for which others wait? */
+static inline bool wait_kind_is_lock(uint64_t kind)
+{
+	return kind == AREA_WAITS_MUTEX || kind == AREA_WAITS_READ ||
+	       kind == AREA_WAITS_WRITE || kind == AREA_WAITS_ONCE;
+}
+
+#endif
