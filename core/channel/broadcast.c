@@ -15,9 +15,9 @@
  */
 #include <errno.h>
 
+#include "core/channel/item.h"
 #include "core/channel/versioned.h"
 #include "core/wait/await.h"
-#include "skua/channel.h"
 
 #define CLOSED UINT64_C(1)
 #define TICKET UINT64_C(2)
@@ -196,9 +196,8 @@ int skua_subscription_receive_poll(struct skua_task *self,
 int skua_broadcast_init(struct skua_broadcast *broadcast, void *memory,
 			uint32_t capacity, uint32_t item_bytes)
 {
-	if (!broadcast || !memory || (uintptr_t)memory % 8 || capacity < 2 ||
-	    capacity > SKUA_MAX_CAPACITY || (capacity & (capacity - 1)) ||
-	    item_bytes == 0 || item_bytes > SKUA_MAX_ITEM_BYTES)
+	if (!broadcast || !items_fit(memory, item_bytes) ||
+	    !items_count_fits(capacity))
 		return -EINVAL;
 	*broadcast = (struct skua_broadcast){
 		.slots = memory,

@@ -25,14 +25,13 @@
 
 #include "core/channel/item.h"
 #include "core/wait/await.h"
-#include "skua/channel.h"
 
 #define CLOSED UINT64_C(1)
 #define TICKET UINT64_C(2)
 
 struct slot {
-	atomic_u64
-		ready; /* for this ticket, or the receive of the one before */
+	/* For this ticket, or for the receive of the one before. */
+	atomic_u64 ready;
 	unsigned char item[];
 };
 
@@ -212,7 +211,7 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 				       senders_wait(channel), send_of, &chain);
 		wait_grant(&chain);
 		/* As in settle(). */
-		atomic_fence_seq_cst();
+		atomic_fence_updated_seq_cst();
 	} while (moved);
 }
 
@@ -312,9 +311,8 @@ static const struct wait_verb send_verb = {
 int skua_channel_init(struct skua_channel *channel, void *memory,
 		      uint32_t capacity, uint32_t item_bytes)
 {
-	if (!channel || !memory || (uintptr_t)memory % 8 || capacity < 2 ||
-	    capacity > SKUA_MAX_CAPACITY || (capacity & (capacity - 1)) ||
-	    item_bytes == 0 || item_bytes > SKUA_MAX_ITEM_BYTES)
+	if (!channel || !items_fit(memory, item_bytes) ||
+	    !items_count_fits(capacity))
 		return -EINVAL;
 	*channel = (struct skua_channel){
 		.slots = memory,

@@ -19,12 +19,9 @@
 
 #include "core/base/atomic.h"
 
-/* Bytes of memory for items of so many bytes. */
-#define VERSIONED_BYTES(bytes) (((size_t)(bytes) + 7) & ~(size_t)7)
-
 /*
  * versioned_set_locked - change the memory
- * @words: VERSIONED_BYTES(@bytes)
+ * @words: room for @bytes, rounded up to whole words
  * @changing, @done: versions during the change and after it
  */
 static inline void versioned_set_locked(atomic_u64 *version, uint64_t changing,

@@ -14,9 +14,9 @@
  */
 #include <errno.h>
 
+#include "core/channel/item.h"
 #include "core/channel/versioned.h"
 #include "core/wait/await.h"
-#include "skua/channel.h"
 
 #define CHANGING UINT64_C(1)
 #define CLOSED   UINT64_C(2)
@@ -160,8 +160,7 @@ int skua_watch_changed_poll(struct skua_task *self, struct skua_watch *watch,
 
 int skua_watch_init(struct skua_watch *watch, void *memory, uint32_t bytes)
 {
-	if (!watch || !memory || (uintptr_t)memory % 8 || bytes == 0 ||
-	    bytes > SKUA_MAX_ITEM_BYTES)
+	if (!watch || !items_fit(memory, bytes))
 		return -EINVAL;
 	*watch = (struct skua_watch){ .word = VERSION,
 				      .value = memory,

@@ -10,6 +10,7 @@ enum defect {
 	NO_DEFECT,
 	ARMS_UNFENCED,    /* a waiter does not fence before its last look */
 	SETTLES_UNFENCED, /* nor a caller that has sent or received */
+	SERVES_UNFENCED,  /* nor one that has done so on behalf of others */
 };
 
 static enum defect defect;
@@ -35,6 +36,8 @@ static void fence_of(const char *function)
 	    strcmp(function, "look_again_locked") == 0)
 		return;
 	if (defect == SETTLES_UNFENCED && strcmp(function, "settle") == 0)
+		return;
+	if (defect == SERVES_UNFENCED && strcmp(function, "serve_all") == 0)
 		return;
 	atomic_fence_seq_cst();
 }
@@ -117,6 +120,11 @@ static void sends_three(void)
 static void sends_1_also(void)
 {
 	send_by(3, 1, SKUA_FOREVER_NS);
+}
+
+static void sends_5(void)
+{
+	send_by(2, 5, SKUA_FOREVER_NS);
 }
 
 static void sends_two(void)
@@ -215,6 +223,12 @@ static void setup_settles_unfenced(void)
 	defect = SETTLES_UNFENCED;
 }
 
+static void setup_serves_unfenced(void)
+{
+	setup();
+	defect = SERVES_UNFENCED;
+}
+
 static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("send__receive", setup, none_lost, sends_0,
 		       receives_1) },
@@ -234,6 +248,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_senders__two_receivers", setup, none_lost, sends_0,
 		       sends_1_also, receives_1, receives_2),
 	  EXPLORE_WITHIN(1, 1) },
+	/* A sender that loses its CPU fills the channel with another one, and a
+	 * third waits. The first then receives on behalf of a receiver: the place
+	 * is for the third. */
+	{ EXPLORE_PASS("three_senders__receiver", setup, none_lost, sends_0,
+		       sends_1_also, sends_5, receives_1),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("close", setup, none_lost, sends_two, closes,
 		       receives_all),
 	  EXPLORE_WITHIN(2, 1) },
@@ -247,6 +267,9 @@ static const struct explore_case cases[] = {
 		      none_lost, sends_0, receives_1) },
 	{ EXPLORE_BUG("settles_unfenced", "lost wake-up",
 		      setup_settles_unfenced, none_lost, sends_0, receives_1) },
+	{ EXPLORE_BUG("serves_unfenced", "lost wake-up", setup_serves_unfenced,
+		      none_lost, sends_0, sends_1_also, sends_5, receives_1),
+	  EXPLORE_WITHIN(2, 1) },
 };
 
 EXPLORE_MAIN(cases)
