@@ -36,6 +36,7 @@ struct channels {
 	struct channel_options options;
 	struct skua_runtime *rt;
 	struct channel_fiber *fibers; /* two for each pair */
+	struct skua_channel *answers; /* there or back */
 	alignas(128) struct skua_channel there, back;
 	uint64_t memory[2][SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
 };
@@ -67,7 +68,8 @@ static int run_pairs(struct channels *c, skua_fiber_fn one, skua_fiber_fn other)
 
 /* ---- channel ------------------------------------------------------------- */
 
-static void send_to_itself(struct skua_fiber *self)
+/* Send each number, and receive the answer. */
+static void ask(struct skua_fiber *self)
 {
 	struct channel_fiber *f = (struct channel_fiber *)self;
 	struct channels *c = f->shared;
@@ -77,7 +79,7 @@ static void send_to_itself(struct skua_fiber *self)
 		uint64_t item = 0;
 
 		wrong += skua_channel_send(&c->there, &i, SKUA_FOREVER_NS) != 0;
-		wrong += skua_channel_receive(&c->there, &item,
+		wrong += skua_channel_receive(c->answers, &item,
 					      SKUA_FOREVER_NS) != 0;
 		sum += item;
 	}
@@ -87,7 +89,10 @@ static void send_to_itself(struct skua_fiber *self)
 
 static int channel_round(struct workload_run *run)
 {
-	return run_pairs(run->state, send_to_itself, NULL);
+	struct channels *c = run->state;
+
+	c->answers = &c->there;
+	return run_pairs(c, ask, NULL);
 }
 
 /* ---- channel_mpmc -------------------------------------------------------- */
@@ -127,24 +132,6 @@ static int mpmc_round(struct workload_run *run)
 
 /* ---- channel_round_trip -------------------------------------------------- */
 
-static void ask(struct skua_fiber *self)
-{
-	struct channel_fiber *f = (struct channel_fiber *)self;
-	struct channels *c = f->shared;
-	uint64_t sum = 0, wrong = 0;
-
-	for (uint64_t i = 1; i <= c->options.times; i++) {
-		uint64_t item = 0;
-
-		wrong += skua_channel_send(&c->there, &i, SKUA_FOREVER_NS) != 0;
-		wrong += skua_channel_receive(&c->back, &item,
-					      SKUA_FOREVER_NS) != 0;
-		sum += item;
-	}
-	f->sum = sum;
-	f->wrong = wrong;
-}
-
 static void answer(struct skua_fiber *self)
 {
 	struct channel_fiber *f = (struct channel_fiber *)self;
@@ -164,7 +151,10 @@ static void answer(struct skua_fiber *self)
 
 static int round_trip_round(struct workload_run *run)
 {
-	return run_pairs(run->state, ask, answer);
+	struct channels *c = run->state;
+
+	c->answers = &c->back;
+	return run_pairs(c, ask, answer);
 }
 
 /* ---- for all ------------------------------------------------------------- */
