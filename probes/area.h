@@ -259,8 +259,7 @@ enum area_wait {
 struct area_task {
 	uint64_t task; /* its address; 0: the slot is free */
 	uint64_t type; /* address of its struct skua_task_type, or 0 */
-	uint64_t
-		poll; /* address of its poll function; of a fiber, its function */
+	uint64_t poll; /* address of its poll function, or a fiber's function */
 	uint64_t spawned_ns; /* of CLOCK_MONOTONIC */
 	uint64_t caller;     /* return address of the call that spawned it */
 	uint64_t state;      /* enum area_task_state */

@@ -326,8 +326,7 @@ int skua_runtime_drain(struct skua_runtime *rt)
 	return code;
 }
 
-/* cancel_all - cancel all tasks, and wake those that wait for a time, in a wait of the
- * library, or in a fiber */
+/* Cancel all tasks, and wake the fibers, and the tasks that wait for a time. */
 static void cancel_all(struct skua_runtime *rt)
 {
 	const struct node_allocs *allocs = &rt->worker_memory.allocs;

@@ -5,8 +5,8 @@
  *	word: 0, SET or WAITERS
  *
  * WAITERS: the list is not empty. While it is set, the word changes only under the
- * list lock. A set first chooses all waiters, under the lock. Its last access to the event is
- * the compare-exchange from 0 to SET (N2).
+ * list lock. A set first chooses all waiters, under the lock. Its last access to the
+ * event is the compare-exchange from 0 to SET (N2).
  */
 #include <errno.h>
 

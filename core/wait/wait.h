@@ -65,8 +65,8 @@ static inline atomic_u32 *waiters_word(struct skua_waiters *waiters)
 }
 
 /* waiters_lock, waiters_unlock - the list lock. Held for tens of nanoseconds: in
- * a wake-up of n waiters, for a few nanoseconds more each. The unlock is the
- * last access to the list. */
+ * a wake-up of n waiters, for a few nanoseconds more each; in core/channel/, also
+ * while items are copied. The unlock is the last access to the list. */
 void waiters_lock(struct skua_waiters *waiters);
 void waiters_unlock(struct skua_waiters *waiters);
 
