@@ -9,19 +9,31 @@
 
 /* ---- functions ------------------------------------------------------------- */
 
+/* Return the number of functions from the innermost one to the outermost one
+ * called @name; 0: none has this name. */
+static unsigned up_to(const struct flame_function *functions, unsigned count,
+		      const char *name)
+{
+	while (count > 0 && strcmp(functions[count - 1].name, name) != 0)
+		count--;
+	return count;
+}
+
 /* Return the number of functions that were called, directly or indirectly, by
  * the library functions that call a poll function; 0: these are not in the
  * stack. A search for the poll function does not suffice: if it ends in a tail
- * call, it is not in the stack. The names are those in core/loop/loop.c and
+ * call, it is not in the stack. The names are those in core/loop/loop.c, which
+ * has poll_task() inlined into loop_run() for most tasks, and in
  * core/telemetry/telemetry.c. */
 static unsigned inside_worker(const struct flame_function *functions,
-			      unsigned count)
+			      unsigned of)
 {
 	static const char *const between[] = { "poll_flagged", "telemetry_poll",
 					       "poll_waited" };
+	unsigned count = up_to(functions, of, "poll_task");
 
-	while (count > 0 && strcmp(functions[count - 1].name, "poll_task") != 0)
-		count--;
+	if (count == 0)
+		count = up_to(functions, of, "loop_run");
 	for (unsigned i = 0; i < sizeof(between) / sizeof(between[0]); i++)
 		if (count > 1 &&
 		    strcmp(functions[count - 2].name, between[i]) == 0)
