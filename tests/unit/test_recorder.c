@@ -7,7 +7,7 @@
 
 /* ---- helpers ---------------------------------------------------------------- */
 
-static bool refuse_memory; /* of the next rings */
+static bool refuse_memory; /* of the next rings; workers read it */
 
 void *__real_mmap(void *at, size_t size, int protection, int flags, int fd,
 		  off_t offset);
@@ -17,7 +17,8 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd,
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd,
 		  off_t offset)
 {
-	if (refuse_memory && (flags & MAP_NORESERVE)) {
+	if (__atomic_load_n(&refuse_memory, __ATOMIC_RELAXED) &&
+	    (flags & MAP_NORESERVE)) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
@@ -546,11 +547,11 @@ TEST(recorder__no_memory__says_so_and_goes_on)
 	struct skua_runtime *rt = make();
 	struct skua_task children[10];
 
-	refuse_memory = true;
+	__atomic_store_n(&refuse_memory, true, __ATOMIC_RELAXED);
 	errno = 0;
 	assert_int_equal(skua_record_start(rt), 0);
 	run(rt, children, COUNT_OF(children));
-	refuse_memory = false;
+	__atomic_store_n(&refuse_memory, false, __ATOMIC_RELAXED);
 	assert_int_equal(worker_area(rt)->ring, 0);
 	assert_int_equal(worker_area(rt)->ring_error, -ENOMEM);
 	assert_int_equal(rt->pool.telemetry.area.ring, 0);
