@@ -43,7 +43,7 @@ struct doctor_report {
 	const char *advice;
 };
 
-#define DOCTOR_CHECKS 23u
+#define DOCTOR_CHECKS 27u
 
 /* doctor_examine - run all checks; @reports has room for DOCTOR_CHECKS
  * reports */
@@ -93,6 +93,8 @@ doctor_check doctor_bpf, doctor_btf, doctor_uprobes, doctor_uprobe_multi,
 /* doctor_process.c */
 doctor_check doctor_memory, doctor_quota, doctor_locked, doctor_realtime,
 	doctor_schedstat;
+/* doctor_io.c */
+doctor_check doctor_uring, doctor_files, doctor_watches, doctor_maps;
 /* doctor_machine.c */
 doctor_check doctor_kernel, doctor_numa, doctor_tsc, doctor_huge_pages,
 	doctor_isolated, doctor_governor, doctor_turbo, doctor_smt,

@@ -5,8 +5,10 @@
  * A machine is a folder with a few files, or this one, where the calls that try
  * something are refused: the program is linked with --wrap for them.
  */
+#include <fcntl.h>
 #include <ftw.h>
 #include <linux/bpf.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -17,7 +19,7 @@
 /* ---- what is tried ---------------------------------------------------------- */
 
 static struct {
-	int perf, load, link, memory; /* errors; 0: as it is */
+	int perf, load, link, memory, uring; /* errors; 0: as it is */
 } refusal;
 
 long __real_syscall(long number, long a, long b, long c, long d, long e,
@@ -30,6 +32,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 	if (number == SYS_perf_event_open)
 		err = refusal.perf;
+	else if (number == SYS_io_uring_setup)
+		err = refusal.uring;
 	else if (number == SYS_bpf)
 		err = a == BPF_PROG_LOAD ? refusal.load : refusal.link;
 	if (err == 0)
@@ -157,7 +161,11 @@ static void put_rich(void)
 	put("/proc/self/limits",
 	    "Limit                     Soft Limit           Hard Limit\n"
 	    "Max locked memory         unlimited            unlimited    bytes\n"
+	    "Max open files            4096                 4096         files\n"
 	    "Max realtime priority     99                   99\n");
+	put("/proc/sys/kernel/io_uring_disabled", "0\n");
+	put("/proc/sys/fs/epoll/max_user_watches", "1000000\n");
+	put("/proc/sys/vm/max_map_count", "65530\n");
 	put("/proc/self/mounts", "sysfs /sys sysfs rw 0 0\n"
 				 "tracefs /sys/kernel/tracing tracefs rw 0 0\n"
 				 "bpf /sys/fs/bpf bpf rw 0 0\n");
@@ -199,6 +207,10 @@ TEST(examine__rich_machine__all_ok)
 	expect("transparent_hugepages", DOCTOR_OK, "madvise", "");
 	expect("tracefs", DOCTOR_OK, "/sys/kernel/tracing", "");
 	expect("uprobes", DOCTOR_OK, "semaphores", "");
+	expect("io_uring", DOCTOR_OK, "io_uring_disabled is 0", "");
+	expect("open_files", DOCTOR_OK, "up to 4096", "");
+	expect("epoll_watches", DOCTOR_OK, "up to 1000000", "");
+	expect("memory_maps", DOCTOR_OK, "up to 65530", "");
 }
 
 TEST(examine__bpffs_that_all_may_write__says_chmod)
@@ -236,6 +248,74 @@ TEST(examine__empty_machine__each_says_why)
 	expect("transparent_hugepages", DOCTOR_MISSING, "none", "has no");
 	expect("cpu_governor", DOCTOR_PARTLY, "not reported", "virtual");
 	expect("steal_time", DOCTOR_OK, "0.0 %", "");
+	expect("io_uring", DOCTOR_OK, "no kernel.io_uring_disabled", "");
+	expect("open_files", DOCTOR_OK, "not reported", "");
+	expect("epoll_watches", DOCTOR_OK, "not reported", "");
+	expect("memory_maps", DOCTOR_OK, "not reported", "");
+}
+
+TEST(examine__io_uring_switched_off__says_for_which_processes)
+{
+	put_rich();
+	put("/proc/sys/kernel/io_uring_disabled", "2\n");
+	examine();
+	expect("io_uring", DOCTOR_MISSING, "is 2", "no process");
+	put("/proc/sys/kernel/io_uring_disabled", "1\n");
+	examine();
+	expect("io_uring", DOCTOR_OK, "is 1", "");
+	put("/proc/self/status", NO_CAPABILITIES);
+	examine();
+	expect("io_uring", DOCTOR_PARTLY, "is 1", "kernel.io_uring_group");
+	put("/proc/sys/kernel/io_uring_disabled", "0\n");
+	put("/proc/self/status", "CapEff:\t0\nSeccomp:\t2\n");
+	examine();
+	expect("io_uring", DOCTOR_PARTLY, "is 0", "seccomp");
+}
+
+TEST(examine__io_uring_refused_here__says_why)
+{
+	static const struct {
+		int err;
+		const char *why;
+	} cases[] = {
+		{ ENOSYS, "has no io_uring" },
+		{ ENOMEM, "locked memory" },
+		{ EPERM, "filter of system calls forbids" },
+	};
+	const struct doctor_report *r;
+
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		refusal.uring = cases[i].err;
+		examine_here(0);
+		r = report_of("io_uring");
+		if (strstr(r->found, "io_uring_disabled is") == NULL)
+			expect("io_uring", DOCTOR_MISSING, "refused",
+			       cases[i].why);
+	}
+}
+
+/* Of as many as may be open, nearly all are. */
+TEST(examine__open_files_near_the_limit__says_so)
+{
+	struct rlimit before, limit;
+	int fd[60];
+
+	examine_here(0);
+	expect("open_files", DOCTOR_OK, "in use", "");
+	expect("memory_maps", DOCTOR_OK, "in use", "");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (unsigned i = 0; i < COUNT_OF(fd); i++) {
+		fd[i] = open("/dev/null", O_RDONLY);
+		assert_true(fd[i] >= 0);
+	}
+	limit = before;
+	limit.rlim_cur = (rlim_t)fd[COUNT_OF(fd) - 1] + 4;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	examine_here(0);
+	expect("open_files", DOCTOR_PARTLY, "in use", "descriptor");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (unsigned i = 0; i < COUNT_OF(fd); i++)
+		close(fd[i]);
 }
 
 TEST(examine__paranoid_levels__as_the_kernel_does)
