@@ -126,6 +126,19 @@ ROWS = [
         stressed,
     ),
     (
+        "Channels, oneshots, broadcasts, watches: no item is lost or received twice; W3: order; "
+        "W4: linearizable, beside deadlines and cancels",
+        "explorer, on core/'s code",
+        r"model\.(channel|oneshot|broadcast|watch)",
+        explored,
+    ),
+    (
+        "The same with many threads",
+        "stress",
+        r"stress\.(channels|histories)",
+        stressed,
+    ),
+    (
         "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
         "explorer, on core/'s code",
         r"model\.(((idle|apart|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats|wait_sample|timers)",

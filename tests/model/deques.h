@@ -8,8 +8,9 @@
  *   W1  every item has been taken when all threads are done
  *   W2  no item is taken twice
  *   W3  a thief takes items in the order in which they were pushed
- *   W4  a deque of one thread could have had the same results (history.h); therefore the
- *       owner's pops take the newest item, and its pops of the oldest the oldest item
+ *   W4  a deque of one thread could have had the same results (history.h). A steal that
+ *       gives up has no effect, and one that finds nothing is weak. Therefore the owner's
+ *       pops take the newest item, and its pops of the oldest the oldest item
  *   D3  the thief has read a slot before the slot is written again
  *
  * The file of core/ is included, not linked, so that broken variants can use its static
@@ -112,6 +113,41 @@ static inline void memory_give(void *ctx, void *taken, size_t bytes)
 static const struct skua_allocator allocator = { .alloc = memory_take,
 						 .free = memory_give };
 
+/* ---- the deque of one thread ---------------------------------------------- */
+
+/* The kinds of operations. They push or take an item, by its number; 0: none. */
+enum deque_kind { PUSH = HISTORY_VOID + 1, TAKE_NEWEST, TAKE_OLDEST, STEAL };
+
+struct simple_deque {
+	unsigned first;
+	unsigned count;
+	unsigned char items[HISTORY_OPS];
+};
+
+static inline bool simple_deque_apply(void *object, const struct history_op *op)
+{
+	struct simple_deque *d = object;
+
+	if (op->kind == PUSH) {
+		d->items[d->first + d->count++] = (unsigned char)op->got;
+		return true;
+	}
+	if (d->count == 0 || op->got == 0)
+		return d->count == 0 && op->got == 0;
+	d->count--;
+	if (op->kind == TAKE_NEWEST)
+		return d->items[d->first + d->count] == op->got;
+	return d->items[d->first++] == op->got;
+}
+
+static inline bool simple_deque_weak(const struct history_op *op)
+{
+	return op->kind == STEAL && op->got == 0;
+}
+
+static const struct history_spec simple_deque = { simple_deque_apply,
+						  simple_deque_weak };
+
 /* ---- steps --------------------------------------------------------------- */
 
 static inline struct history_op *call(void)
@@ -133,7 +169,7 @@ static inline int push(void)
 	if (code)
 		return code;
 	pushed++;
-	history_return(op, HISTORY_PUSH, item->number);
+	history_return(op, PUSH, 0, item->number);
 	return 0;
 }
 
@@ -150,10 +186,10 @@ static inline void push_more(unsigned count)
 
 /* Record that an operation has taken @item; NULL: it found none. Return:
  * whether there was an item. */
-static inline bool took(struct history_op *op, enum history_kind kind,
+static inline bool took(struct history_op *op, enum deque_kind kind,
 			struct item *item)
 {
-	history_return(op, kind, item ? item->number : 0);
+	history_return(op, kind, 0, item ? item->number : 0);
 	if (!item)
 		return false;
 	explore_assert(explore_read(item->payload) == 7);
@@ -166,14 +202,14 @@ static inline bool pop(void)
 {
 	struct history_op *op = call();
 
-	return took(op, HISTORY_TAKE_NEWEST, deque_pop_owner(&deque));
+	return took(op, TAKE_NEWEST, deque_pop_owner(&deque));
 }
 
 static inline bool pop_oldest(void)
 {
 	struct history_op *op = call();
 
-	return took(op, HISTORY_TAKE_OLDEST, deque_pop_oldest_owner(&deque));
+	return took(op, TAKE_OLDEST, deque_pop_oldest_owner(&deque));
 }
 
 static inline void steal_by(struct deque_steal (*by)(struct deque *d))
@@ -185,7 +221,7 @@ static inline void steal_by(struct deque_steal (*by)(struct deque *d))
 
 	if (steal.outcome == SKUA_STEAL_RETRY)
 		return;
-	if (!took(op, HISTORY_STEAL, item))
+	if (!took(op, STEAL, item))
 		return;
 	explore_assert(item->number > self->newest); /* W3 */
 	self->newest = item->number;
@@ -219,7 +255,7 @@ static inline void as(unsigned thread)
 static inline void deques_reset(uint64_t capacity, uint64_t start)
 {
 	explore_thread_local((void **)&self);
-	history_reset();
+	history_reset(&simple_deque);
 	used = 0;
 	given_back = 0;
 	no_memory = false;

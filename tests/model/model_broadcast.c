@@ -3,14 +3,17 @@
  * model_broadcast.c - threads that send items to all, receive them, and close the broadcast
  *
  * Each subscription gets or has missed each item once, in order, and whole; what the sender
- * did before is visible; nobody waits while there is something for it.
- * tests/model/mutants.toml has the broken variants.
+ * did before is visible; nobody waits while there is something for it; and a broadcast of
+ * one thread could have returned the same (W4). tests/model/mutants.toml has the broken
+ * variants.
  */
 #include "tests/model/waiter.h"
 
 #include "core/channel/broadcast.c"
 
-#define CAPACITY 2
+#include "tests/model/channel_spec.h"
+
+#define CAPACITY SPEC_CAPACITY
 #define ITEMS    4
 
 struct item {
@@ -28,6 +31,7 @@ static uint64_t passed[WAITER_THREADS]; /* items received or missed */
 static void setup(void)
 {
 	waiters_reset();
+	history_reset(&spec_broadcast);
 	explore_assert(skua_broadcast_init(&broadcast, memory, CAPACITY,
 					   sizeof(struct item)) == 0);
 	explore_watch(&broadcast, sizeof(broadcast));
@@ -43,12 +47,15 @@ static void setup(void)
 
 static int send_by(unsigned i, uint64_t n)
 {
+	struct history_op *op = history_call();
 	struct item item = { n, n };
 	int code;
 
 	waiter_begin(i);
 	explore_write(letters[n], 1);
 	code = skua_broadcast_send(&broadcast, &item);
+	op->given = n;
+	history_return(op, SPEC_SEND, code, 0);
 	explore_assert(code == 0 || code == -EPIPE);
 	if (code)
 		explore_assert(explore_read(letter_closed) == 1);
@@ -88,6 +95,7 @@ static void sends_3(void)
 /* @ordered: the items are numbered in the order in which they are sent */
 static int receive_by(unsigned i, bool ordered, uint64_t deadline_ns)
 {
+	struct history_op *op = history_call();
 	struct item item = { ITEMS, ITEMS };
 	uint64_t missed = 0;
 	int code;
@@ -95,6 +103,9 @@ static int receive_by(unsigned i, bool ordered, uint64_t deadline_ns)
 	waiter_begin(i);
 	code = skua_subscription_receive(&subscriptions[i], &item, &missed,
 					 deadline_ns);
+	op->given = i;
+	history_return(op, SPEC_RECEIVE, code,
+		       code == -EOVERFLOW ? missed : item.first);
 	if (code == -EOVERFLOW) {
 		explore_assert(missed > 0);
 		passed[i] += missed;
@@ -106,8 +117,7 @@ static int receive_by(unsigned i, bool ordered, uint64_t deadline_ns)
 	} else if (code == -EPIPE) {
 		explore_assert(explore_read(letter_closed) == 1);
 	} else {
-		explore_assert(code == -ETIMEDOUT &&
-			       deadline_ns != SKUA_FOREVER_NS);
+		explore_assert(waiter_may_give_up(code, deadline_ns));
 	}
 	explore_assert(subscriptions[i].next == passed[i]);
 	return code;
@@ -133,6 +143,11 @@ static void receives_one_soon_also(void)
 	receive_by(2, true, SOON_NS);
 }
 
+static void receives_one_cancelled(void)
+{
+	receive_by(2, true, CANCELLED_NS);
+}
+
 static void receives_three(void)
 {
 	while (passed[1] < 3)
@@ -151,16 +166,26 @@ static void receives_all(void)
 	}
 }
 
+static int close_it(void)
+{
+	struct history_op *op = history_call();
+	int code = skua_broadcast_close(&broadcast);
+
+	history_return(op, SPEC_CLOSE, code, 0);
+	return code;
+}
+
 static void closes(void)
 {
 	waiter_begin(3);
 	explore_write(letter_closed, 1);
-	explore_assert(skua_broadcast_close(&broadcast) == 0);
-	explore_assert(skua_broadcast_close(&broadcast) == -EALREADY);
+	explore_assert(close_it() == 0);
+	explore_assert(close_it() == -EALREADY);
 }
 
 static void none_waits(void)
 {
+	explore_assert(history_linearizable());
 	explore_assert(!broadcast.waiters.first);
 	explore_assert(broadcast.tail / TICKET == sent);
 }
@@ -202,6 +227,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_receivers__deadlines", setup, none_waits, sends_one,
 		       receives_one_soon, receives_one_soon_also),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("two_receivers__deadline__cancel", setup, none_waits,
+		       sends_one, receives_one_soon, receives_one_cancelled),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("close__deadline__cancel", setup, none_waits, sends_two,
+		       receives_one_soon, receives_one_cancelled, closes),
+	  EXPLORE_WITHIN(1, 1) },
 	{ EXPLORE_PASS("two_receivers", setup, none_waits, sends_one,
 		       receives_one, receives_one_also),
 	  EXPLORE_WITHIN(2, 1) },

@@ -32,7 +32,7 @@ static void pushes_as_well(void)
 	op = call();
 	explore_write(item->payload, 7);
 	deque_push_owner(&deque, item);
-	history_return(op, HISTORY_PUSH, item->number);
+	history_return(op, PUSH, 0, item->number);
 }
 
 static void pushes_alone(void)
@@ -89,7 +89,7 @@ static void pops_by(struct pop how)
 
 	as(1);
 	op = call();
-	took(op, HISTORY_TAKE_NEWEST, pop_broken(how));
+	took(op, TAKE_NEWEST, pop_broken(how));
 }
 
 static void pops_with_all(void)
@@ -138,7 +138,7 @@ static void pops_oldest_relaxed(void)
 	struct item *item = slot_load(buffer_owner(&deque), top);
 
 	if (atomic_cas_relaxed(&deque.top, &top, top + 1))
-		took(op, HISTORY_TAKE_OLDEST, item);
+		took(op, TAKE_OLDEST, item);
 }
 
 static void takes_the_oldest_relaxed(void)

@@ -3,13 +3,15 @@
  * model_watch.c - threads that set a value, get it, wait for a change, and close the watch
  *
  * A value is whole, and as new as its version; what was done before a set is visible to
- * those that get it; nobody waits for a change that has happened. tests/model/mutants.toml
- * has the broken variants.
+ * those that get it; nobody waits for a change that has happened; and a watch of one thread
+ * could have returned the same (W4). tests/model/mutants.toml has the broken variants.
  */
 #define COPY_TRIES 1
 #include "tests/model/waiter.h"
 
 #include "core/channel/watch.c"
+
+#include "tests/model/channel_spec.h"
 
 #define THREADS_SET 2
 
@@ -23,6 +25,7 @@ static uint64_t last_seen; /* before the close */
 static void setup(void)
 {
 	waiters_reset();
+	history_reset(&spec_watch);
 	memory[0] = memory[1] = 0;
 	explore_assert(skua_watch_init(&watch, memory, 16) == 0);
 	explore_watch(&watch, sizeof(watch));
@@ -36,10 +39,13 @@ static void setup(void)
 /* Thread @i sets the value @n, of which the low bit is the thread's. */
 static int set_by(unsigned i, uint64_t n)
 {
+	struct history_op *op = history_call();
 	uint64_t value[2] = { n, n };
 
 	waiter_begin(i);
 	code_of[i] = skua_watch_set(&watch, value);
+	op->given = n;
+	history_return(op, SPEC_SEND, code_of[i], 0);
 	explore_assert(code_of[i] == 0 || code_of[i] == -EPIPE);
 	if (code_of[i])
 		explore_assert(explore_read(letter_closed) == 1);
@@ -75,10 +81,12 @@ static void check_value(const uint64_t value[2], uint64_t version)
 
 static uint64_t get_by(unsigned i)
 {
+	struct history_op *op = history_call();
 	uint64_t value[2], version;
 
 	waiter_begin(i);
 	version = skua_watch_get(&watch, value);
+	history_return(op, SPEC_GET, 0, spec_version(version, value[0]));
 	check_value(value, version);
 	return version;
 }
@@ -97,11 +105,15 @@ static void gets_twice(void)
 
 static int await_by(unsigned i, uint64_t *version, uint64_t deadline_ns)
 {
-	uint64_t value[2], seen = *version;
+	uint64_t value[2] = { 0 }, seen = *version;
+	struct history_op *op = history_call();
 	int code;
 
 	waiter_begin(i);
 	code = skua_watch_changed(&watch, version, value, deadline_ns);
+	op->given = seen;
+	history_return(op, SPEC_CHANGED, code,
+		       spec_version(*version, value[0]));
 	code_of[i] = code;
 	if (code == 0) {
 		explore_assert(*version > seen);
@@ -112,8 +124,7 @@ static int await_by(unsigned i, uint64_t *version, uint64_t deadline_ns)
 	if (code == -EPIPE)
 		explore_assert(explore_read(letter_closed) == 1);
 	else
-		explore_assert(code == -ETIMEDOUT &&
-			       deadline_ns != SKUA_FOREVER_NS);
+		explore_assert(waiter_may_give_up(code, deadline_ns));
 	return code;
 }
 
@@ -154,6 +165,13 @@ static void awaits_soon_also(void)
 	await_by(1, &version, SOON_NS);
 }
 
+static void awaits_cancelled(void)
+{
+	uint64_t version = 1;
+
+	await_by(1, &version, CANCELLED_NS);
+}
+
 static void awaits_until_closed(void)
 {
 	uint64_t version = 1;
@@ -164,16 +182,26 @@ static void awaits_until_closed(void)
 	last_seen = version;
 }
 
+static int close_it(void)
+{
+	struct history_op *op = history_call();
+	int code = skua_watch_close(&watch);
+
+	history_return(op, SPEC_CLOSE, code, 0);
+	return code;
+}
+
 static void closes(void)
 {
 	waiter_begin(3);
 	explore_write(letter_closed, 1);
-	explore_assert(skua_watch_close(&watch) == 0);
-	explore_assert(skua_watch_close(&watch) == -EALREADY);
+	explore_assert(close_it() == 0);
+	explore_assert(close_it() == -EALREADY);
 }
 
 static void none_waits(void)
 {
+	explore_assert(history_linearizable());
 	explore_assert(!watch.waiters.first && !(watch.word & CHANGING));
 }
 
@@ -208,6 +236,10 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("set__changed__changed", setup, none_waits, sets_0,
 		       awaits, awaits_also),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("set__changed__deadline__cancel__close", setup,
+		       none_waits, sets_0, awaits_soon, awaits_cancelled,
+		       closes),
+	  EXPLORE_WITHIN(1, 1) },
 	{ EXPLORE_PASS("set__changed__close", setup, all_seen, sets_0,
 		       awaits_until_closed, closes),
 	  EXPLORE_WITHIN(2, 1) },

@@ -17,6 +17,8 @@
 
 /* Comes at any time after the start, if the explorer wants. */
 #define SOON_NS (EXPLORE_START_NS + 1000)
+/* No time: the caller is a poll that cancels its wait, at any time. */
+#define CANCELLED_NS (SOON_NS + 1)
 
 struct waiter {
 	struct wait_thread thread;
@@ -41,6 +43,24 @@ static inline uintptr_t waiter_self(void)
 #define await_self_as_fiber() waiter_self()
 #define await_self_as_task()  waiter_self()
 
+/* Arm a wait, and cancel it, as skua_wait_cancel(). If it was granted, or is going to be,
+ * take that. */
+static int waiter_cancel(struct skua_wait *wait, void *object)
+{
+	const struct wait_verb *verb = wait->verb;
+	int code;
+
+	wait->waiter = await_self();
+	code = verb->step(wait, object, false, 0);
+	if (code == -EAGAIN && phase_of(wait) != WAIT_GRANTED)
+		code = verb->step(wait, object, false, -ECANCELED);
+	while (code == -EAGAIN) {
+		sleep_until(wait, SKUA_FOREVER_NS);
+		code = verb->step(wait, object, take_grant(wait), 0);
+	}
+	return code;
+}
+
 static int waiter_await(const struct wait_verb *verb, void *object,
 			uint64_t amount, uint64_t deadline_ns)
 {
@@ -48,7 +68,9 @@ static int waiter_await(const struct wait_verb *verb, void *object,
 	int code;
 
 	begin_wait(wait, verb, amount);
-	code = await_by_thread(wait, object, deadline_ns);
+	code = deadline_ns == CANCELLED_NS
+		       ? waiter_cancel(wait, object)
+		       : await_by_thread(wait, object, deadline_ns);
 	explore_free(wait, sizeof(*wait));
 	return code;
 }
@@ -70,6 +92,14 @@ static void waiters_reset(void)
 static void waiter_begin(unsigned i)
 {
 	me = &waiters[i];
+}
+
+/* May a call with this deadline return this error? */
+static inline bool waiter_may_give_up(int code, uint64_t deadline_ns)
+{
+	if (deadline_ns == CANCELLED_NS)
+		return code == -ECANCELED;
+	return code == -ETIMEDOUT && deadline_ns != SKUA_FOREVER_NS;
 }
 
 #endif
