@@ -214,11 +214,19 @@ int skua_broadcast_init(struct skua_broadcast *broadcast, void *memory,
 int skua_broadcast_subscribe(struct skua_broadcast *broadcast,
 			     struct skua_subscription *subscription)
 {
+	uint64_t next;
+
 	if (!broadcast || !subscription)
 		return -EINVAL;
-	subscription->broadcast = broadcast;
 	/* Relaxed: the tail is not behind the sends that happened before. */
-	subscription->next = atomic_load_relaxed(tail_of(broadcast)) / TICKET;
+	next = atomic_load_relaxed(tail_of(broadcast)) / TICKET;
+	/* A receiver may have got an item that its sender has not counted yet.
+	 * Relaxed: nothing of the item is read. The loop repeats when there
+	 * is one more item. */
+	while (atomic_load_relaxed(&slot_of(broadcast, next)->version) >=
+	       done(next))
+		next++;
+	*subscription = (struct skua_subscription){ broadcast, next };
 	return 0;
 }
 

@@ -148,6 +148,21 @@ static void receives_one_cancelled(void)
 	receive_by(2, true, CANCELLED_NS);
 }
 
+/* A subscription does not begin with an item that another one has received before. */
+static void receives_and_subscribes(void)
+{
+	struct history_op *op;
+
+	receive_by(1, true, SKUA_FOREVER_NS);
+	op = history_call();
+	op->given = 2;
+	history_return(op, SPEC_SUBSCRIBE,
+		       skua_broadcast_subscribe(&broadcast, &subscriptions[2]),
+		       0);
+	passed[2] = subscriptions[2].next;
+	receive_by(2, true, 0);
+}
+
 static void receives_three(void)
 {
 	while (passed[1] < 3)
@@ -215,6 +230,8 @@ static const struct explore_case cases[] = {
 		       receives_one) },
 	{ EXPLORE_PASS("send__receive__deadline", setup, none_waits, sends_one,
 		       receives_one_soon) },
+	{ EXPLORE_PASS("receive__subscribe", setup, none_waits, sends_two,
+		       receives_and_subscribes) },
 	{ EXPLORE_PASS("lag", setup, oldest_is_left, sends_three,
 		       receives_three),
 	  EXPLORE_WITHIN(2, 2) },
