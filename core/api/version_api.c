@@ -42,7 +42,7 @@ static const struct size sizes[] = {
 	SIZE(skua_task),         SIZE(skua_task_type),  SIZE(skua_timer),
 	SIZE(skua_times),        SIZE(skua_type_stats), SIZE(skua_wait),
 	SIZE(skua_waiters),      SIZE(skua_waker),      SIZE(skua_watch),
-	SIZE(skua_worker_stats),
+	SIZE(skua_worker_stats), SIZE(skua_spsc),
 };
 
 size_t skua_sizeof(const char *type)

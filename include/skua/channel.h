@@ -10,6 +10,7 @@
  *
  *	type        send         receive
  *	channel     any number   any number
+ *	spsc        one          one
  *	oneshot     one, once    one, until it has the value
  *	broadcast   any number   one for each subscription
  *	watch       any number   any number
@@ -177,6 +178,105 @@ SKUA_API int skua_channel_close(struct skua_channel *channel);
  *
  * Threads: any. Blocks: never. Allocates: nothing. */
 SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
+
+/* ---- spsc ------------------------------------------------------------------------ */
+
+/**
+ * struct skua_spsc - a queue of bounded length, with a single sender and a single receiver
+ *
+ * Initialise it with skua_spsc_init(); the fields are private to the library.
+ *
+ * As a channel, but faster: the sender and the receiver change no common word. The roles
+ * may pass from one task or thread to another, as long as the calls of the former come
+ * before those of the latter, for example because of a join or a lock.
+ *
+ * Two calls that send at the same time, or two that receive, are a mistake of the program.
+ * While the first one waits, the second one returns -EBUSY if it would have to wait too.
+ * Otherwise, items may be lost or doubled; a debug build of the library ends the process
+ * with a message.
+ */
+struct skua_spsc {
+	uint64_t tail;
+	uint64_t head_seen;
+	uint32_t sending;
+	uint32_t apart_0;
+	uint64_t apart_1[13];
+	uint64_t head;
+	uint64_t tail_seen;
+	uint32_t receiving;
+	uint32_t apart_2;
+	uint64_t apart_3[13];
+	void *slots;
+	uint32_t mask;
+	uint32_t item_bytes;
+	uint64_t slot_bytes;
+	uint64_t apart_4[13];
+	struct skua_waiters receivers;
+	struct skua_waiters senders;
+};
+
+/* SKUA_SPSC_BYTES - bytes of memory for skua_spsc_init() */
+#define SKUA_SPSC_BYTES(capacity, item_bytes) \
+	((size_t)(capacity) * (((size_t)(item_bytes) + 7) & ~(size_t)7))
+
+/**
+ * skua_spsc_init - make an empty spsc
+ * @spsc: memory of the caller
+ * @memory: SKUA_SPSC_BYTES(@capacity, @item_bytes) bytes for the items, aligned to 8;
+ *          borrowed
+ * @capacity: the number of items that it can hold: a power of two, 2 to
+ *            SKUA_MAX_CAPACITY
+ * @item_bytes: size of an item, 1 to SKUA_MAX_ITEM_BYTES
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EINVAL (a pointer is NULL, @memory is not aligned, or a number is not as
+ * above).
+ */
+SKUA_API int skua_spsc_init(struct skua_spsc *spsc, void *memory,
+			    uint32_t capacity, uint32_t item_bytes);
+
+/* skua_spsc_receive - take the oldest item, and wait for one
+ *
+ * As skua_channel_receive(). -EBUSY: another receiver waits. */
+SKUA_API int skua_spsc_receive(struct skua_spsc *spsc, void *item,
+			       uint64_t deadline_ns);
+
+/* skua_spsc_receive_poll - the same in a poll. As skua_channel_receive_poll() otherwise;
+ * @item is written only in the call that returns 0. */
+SKUA_API int skua_spsc_receive_poll(struct skua_task *self,
+				    struct skua_spsc *spsc, void *item,
+				    struct skua_wait *wait,
+				    uint64_t deadline_ns);
+
+/* skua_spsc_receive_try - the same without a wait. As skua_channel_receive_try()
+ * otherwise. */
+SKUA_API int skua_spsc_receive_try(struct skua_spsc *spsc, void *item);
+
+/* skua_spsc_send - append a copy of @item, and wait while the spsc is full
+ *
+ * As skua_channel_receive(). Order: what the receiver did before it freed the place that
+ * the item takes is visible after a return of 0. -EPIPE: the spsc is closed, and its
+ * receiver does not get the item. -EBUSY: another sender waits. */
+SKUA_API int skua_spsc_send(struct skua_spsc *spsc, const void *item,
+			    uint64_t deadline_ns);
+
+/* skua_spsc_send_poll - the same in a poll. As skua_channel_receive_poll() otherwise; @item
+ * is read only in the call that returns 0. */
+SKUA_API int skua_spsc_send_poll(struct skua_task *self, struct skua_spsc *spsc,
+				 const void *item, struct skua_wait *wait,
+				 uint64_t deadline_ns);
+
+/* skua_spsc_send_try - the same without a wait. As skua_channel_receive_try() otherwise;
+ * -EAGAIN: the spsc is full. */
+SKUA_API int skua_spsc_send_try(struct skua_spsc *spsc, const void *item);
+
+/* skua_spsc_close - refuse further items. Any thread. As skua_channel_close(). */
+SKUA_API int skua_spsc_close(struct skua_spsc *spsc);
+
+/* skua_spsc_length - return the number of items, a snapshot; 0 for NULL
+ *
+ * Threads: any. Blocks: never. Allocates: nothing. */
+SKUA_API uint32_t skua_spsc_length(const struct skua_spsc *spsc);
 
 /* ---- oneshot -------------------------------------------------------------------- */
 
