@@ -28,6 +28,7 @@ const struct workload *const workloads[] = {
 	&workload_channel,
 	&workload_channel_mpmc,
 	&workload_channel_round_trip,
+	&workload_spsc,
 	&workload_oneshot,
 	&workload_broadcast,
 	&workload_watch,

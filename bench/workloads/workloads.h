@@ -20,6 +20,7 @@ extern const struct workload workload_chained_spawn;
 extern const struct workload workload_channel;
 extern const struct workload workload_channel_mpmc;
 extern const struct workload workload_channel_round_trip;
+extern const struct workload workload_spsc;
 extern const struct workload workload_cilksort;
 extern const struct workload workload_fib;
 extern const struct workload workload_find_early;

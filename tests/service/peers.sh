@@ -307,6 +307,14 @@ for program in "$folder"/peers/skua-peer-*; do
 		measures "$peer" chained_spawn "$workers"
 	done
 	if [[ $workloads == "$all" ]]; then
+		measures "$peer" channel_mpmc 2 --pairs 1 --times 1000
+		measures "$peer" channel_mpmc 2 --pairs 3 --times 1000
+		refuses "--pairs is '0'; allowed: 1 to 1000" \
+			run channel_mpmc --pairs 0
+		refuses "--times is '0'; allowed: 1 to 1000000000" \
+			run channel_mpmc --times 0
+		refuses "no option '--pairs'; allowed: --workers" \
+			run channel --pairs 1
 		refuses_calls
 		same_calls "$program" --calls 1
 		for service in exponential bimodal; do

@@ -25,8 +25,9 @@ const (
 
 // ownOptions has the options that only one workload has.
 var ownOptions = map[string][]string{
-	"uts": {"--tree"},
-	"rpc": {"--service", "--load", "--calls", "--seed"},
+	"uts":          {"--tree"},
+	"channel_mpmc": {"--pairs", "--times"},
+	"rpc":          {"--service", "--load", "--calls", "--seed"},
 }
 
 // workload has the functions of a workload, which are called as in
@@ -51,6 +52,7 @@ type options struct {
 	workers, rounds int
 	json            bool
 	tree            string
+	pairs, times    int // of channel_mpmc
 	rpc             rpcOptions
 }
 
@@ -152,7 +154,7 @@ func list() {
 func help() {
 	fmt.Printf("Usage: "+program+" list | run WORKLOAD [--workers N] [--rounds R] [--json]\n"+
 		"Measure Go %s on workloads of skua-bench: %s.\n"+
-		"uts also takes --tree %s;\n"+
+		"uts also takes --tree %s; channel_mpmc: --pairs N, --times N;\n"+
 		"rpc: --service %s, --load PERCENT, --calls N, --seed N\n",
 		version(), names(), trees, services)
 }
@@ -207,6 +209,7 @@ func parse(e entry, args []string) *options {
 	who := " run " + e.name
 	valued := append([]string{"--workers", "--rounds"}, ownOptions[e.name]...)
 	o := &options{workers: defaultWorkers(e), rounds: 5, tree: "T1",
+		pairs: 2, times: 200000,
 		rpc: rpcOptions{service: "exponential", load: 60, calls: 20000, seed: 1}}
 	for i := 0; i < len(args); i++ {
 		option, value, joined := strings.Cut(args[i], "=")
@@ -243,6 +246,10 @@ func (o *options) set(who, option, value string) {
 		o.rounds = number(who, option, value, 1, maxRounds)
 	case "--tree":
 		o.tree = word(who, option, value, trees)
+	case "--pairs":
+		o.pairs = number(who, option, value, 1, 1000)
+	case "--times":
+		o.times = number(who, option, value, 1, 1000000000)
 	case "--service":
 		o.rpc.service = word(who, option, value, services)
 	case "--load":

@@ -88,6 +88,10 @@ pub struct Options {
     pub n: u64,
     #[allow(dead_code)]
     pub input: &'static str,
+    #[allow(dead_code)]
+    pub pairs: usize, // of channel_mpmc, as times
+    #[allow(dead_code)]
+    pub times: u64,
     pub rpc: RpcOptions,
     rounds: usize,
     json: bool,
@@ -244,6 +248,9 @@ impl Peer {
     fn help_of_options(&self) -> String {
         let has = |name| self.cases.iter().any(|case| case.name == name);
         let mut text = String::new();
+        if has("channel_mpmc") {
+            text += ";\nchannel_mpmc: --pairs N, --times N";
+        }
         if has("rpc") {
             text += ";\nrpc: --service exponential or bimodal, --load PERCENT, --calls N, --seed N";
         }
@@ -297,6 +304,8 @@ impl Peer {
             tree: uts::NAMES[0],
             n: case.n.default,
             input: arrays::INPUTS[0],
+            pairs: 2,
+            times: 200_000,
             rpc: RpcOptions {
                 service: SERVICES[0],
                 load_percent: 60,
@@ -328,6 +337,8 @@ impl Peer {
                 "--input" if takes => {
                     options.input = self.word(&who, option, value(), &arrays::INPUTS)
                 }
+                "--pairs" if takes => options.pairs = number(1, 1000) as usize,
+                "--times" if takes => options.times = number(1, 1_000_000_000),
                 "--service" if takes => rpc.service = self.word(&who, option, value(), &SERVICES),
                 "--load" if takes => rpc.load_percent = number(1, 95),
                 "--calls" if takes => rpc.calls = number(1, 10_000_000),

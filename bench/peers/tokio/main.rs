@@ -49,6 +49,7 @@
 //!
 //! The runtime has its I/O and time drivers enabled, as in Tokio's benchmark.
 
+mod channels;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod rpc;
@@ -550,6 +551,29 @@ const PEER: Peer = Peer {
             "once",
             "A task asks for something that is initialised",
             sync::once,
+        ),
+        case(
+            "channel",
+            "A task sends an item, and receives it",
+            channels::channel,
+        ),
+        Case {
+            takes: &["--pairs", "--times"],
+            ..case(
+                "channel_mpmc",
+                "Tasks send, and as many others receive",
+                channels::channel_mpmc,
+            )
+        },
+        case(
+            "channel_round_trip",
+            "Two tasks send an item to and fro",
+            channels::channel_round_trip,
+        ),
+        case(
+            "spsc",
+            "A task sends, and another one receives",
+            channels::spsc,
         ),
         case(
             "oneshot",

@@ -5,6 +5,7 @@
  *   channel             one fiber sends an item, and receives it
  *   channel_mpmc        fibers send, and as many others receive
  *   channel_round_trip  two fibers send an item to and fro
+ *   spsc                one fiber sends, and another receives, through an spsc
  *
  * An item is a number of 8 bytes. An operation is an item; in channel_round_trip, a way
  * there and back.
@@ -38,7 +39,9 @@ struct channels {
 	struct channel_fiber *fibers; /* two for each pair */
 	struct skua_channel *answers; /* there or back */
 	alignas(128) struct skua_channel there, back;
+	alignas(128) struct skua_spsc spsc;
 	uint64_t memory[2][SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
+	alignas(128) uint64_t spsc_memory[SKUA_SPSC_BYTES(CAPACITY, 8) / 8];
 };
 
 static int run_fiber(struct channels *c, uint64_t i, skua_fiber_fn fn)
@@ -157,6 +160,42 @@ static int round_trip_round(struct workload_run *run)
 	return run_pairs(c, ask, answer);
 }
 
+/* ---- spsc ---------------------------------------------------------------- */
+
+static void send_to_one(struct skua_fiber *self)
+{
+	struct channel_fiber *f = (struct channel_fiber *)self;
+	struct channels *c = f->shared;
+	uint64_t wrong = 0;
+
+	for (uint64_t i = 1; i <= c->options.times; i++)
+		wrong += skua_spsc_send(&c->spsc, &i, SKUA_FOREVER_NS) != 0;
+	f->wrong = wrong;
+}
+
+static void receive_from_one(struct skua_fiber *self)
+{
+	struct channel_fiber *f = (struct channel_fiber *)self;
+	struct channels *c = f->shared;
+	uint64_t sum = 0, wrong = 0;
+
+	for (uint64_t i = 1; i <= c->options.times; i++) {
+		uint64_t item = 0;
+
+		wrong += skua_spsc_receive(&c->spsc, &item, SKUA_FOREVER_NS) !=
+			 0;
+		wrong += item != i;
+		sum += item;
+	}
+	f->sum = sum;
+	f->wrong = wrong;
+}
+
+static int spsc_round(struct workload_run *run)
+{
+	return run_pairs(run->state, send_to_one, receive_from_one);
+}
+
 /* ---- for all ------------------------------------------------------------- */
 
 static int channels_setup(struct workload_run *run)
@@ -187,6 +226,7 @@ static void channels_prepare(struct workload_run *run)
 		c->fibers[i] = (struct channel_fiber){ .shared = c };
 	skua_channel_init(&c->there, c->memory[0], CAPACITY, 8);
 	skua_channel_init(&c->back, c->memory[1], CAPACITY, 8);
+	skua_spsc_init(&c->spsc, c->spsc_memory, CAPACITY, 8);
 }
 
 /* Has each number been received once from each sender, and nothing gone wrong? */
@@ -218,34 +258,42 @@ static json_t *channel_params(const void *arg)
 			 "times", (json_int_t)options->times);
 }
 
-#define CHANNEL_OPTIONS                                                        \
-	ARGS_OPTIONS(ARGS_NUMBER_OF(struct channel_options, "pairs", pairs, 1, \
-				    1000, "N",                                 \
-				    "Number of senders, and of receivers"),    \
-		     ARGS_NUMBER_OF(struct channel_options, "times", times, 1, \
-				    1000000000, "N", "Items of each sender")), \
-		.options_size = sizeof(struct channel_options),                \
-		.params = channel_params,                                      \
-		.state_bytes = sizeof(struct channels),                        \
-		.setup = channels_setup, .teardown = channels_teardown,        \
-		.prepare = channels_prepare, .check = channels_check
+#define TIMES                                                                 \
+	ARGS_NUMBER_OF(struct channel_options, "times", times, 1, 1000000000, \
+		       "N", "Items of each sender")
+
+#define PAIRS                                                                \
+	ARGS_NUMBER_OF(struct channel_options, "pairs", pairs, 1, 1000, "N", \
+		       "Number of senders, and of receivers")
+
+#define CHANNEL_OPTIONS                                                   \
+	.options_size = sizeof(struct channel_options),                   \
+	.params = channel_params, .state_bytes = sizeof(struct channels), \
+	.setup = channels_setup, .teardown = channels_teardown,           \
+	.prepare = channels_prepare, .check = channels_check
 
 static const struct channel_options alone = { .pairs = 1, .times = 1000000 };
 static const struct channel_options trips = { .pairs = 1, .times = 100000 };
 static const struct channel_options many[] = {
 	{ .pairs = 2, .times = 200000 },
 	{ .pairs = 1, .times = 200000 },
+	{ .pairs = 4, .times = 100000 },
 	{ .pairs = 8, .times = 50000 },
 };
 
-WORKLOAD(channel, "A fiber sends an item, and receives it", CHANNEL_OPTIONS,
-	 .defaults = &alone, .report = &alone, .report_count = 1,
-	 .round = channel_round);
+WORKLOAD(channel, "A fiber sends an item, and receives it",
+	 ARGS_OPTIONS(PAIRS, TIMES), CHANNEL_OPTIONS, .defaults = &alone,
+	 .report = &alone, .report_count = 1, .round = channel_round);
 
 WORKLOAD(channel_mpmc, "Fibers send, and as many others receive",
-	 CHANNEL_OPTIONS, .defaults = &many[0], .report = many,
-	 .report_count = sizeof(many) / sizeof(many[0]), .round = mpmc_round);
+	 ARGS_OPTIONS(PAIRS, TIMES), CHANNEL_OPTIONS, .defaults = &many[0],
+	 .report = many, .report_count = sizeof(many) / sizeof(many[0]),
+	 .round = mpmc_round);
 
 WORKLOAD(channel_round_trip, "Two fibers send an item to and fro",
-	 CHANNEL_OPTIONS, .defaults = &trips, .report = &trips,
-	 .report_count = 1, .round = round_trip_round);
+	 ARGS_OPTIONS(PAIRS, TIMES), CHANNEL_OPTIONS, .defaults = &trips,
+	 .report = &trips, .report_count = 1, .round = round_trip_round);
+
+WORKLOAD(spsc, "A fiber sends, and another one receives", ARGS_OPTIONS(TIMES),
+	 CHANNEL_OPTIONS, .defaults = &alone, .report = &alone,
+	 .report_count = 1, .round = spsc_round);
