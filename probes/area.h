@@ -287,8 +287,9 @@ enum area_state {
 };
 
 /* The counters of a worker, in the order of counter_list.h, which is part of the ABI: a
- * new counter takes the first reserved word. */
-#define AREA_COUNTER_WORDS 16u
+ * new counter takes the first reserved word. They fill the space up to the times of a
+ * worker, which is always readable. In a library that has no such counter the word is 0. */
+#define AREA_COUNTER_WORDS 31u
 
 struct area_counters {
 #define AREA_COUNTER(name, ...) uint64_t name;

@@ -11,7 +11,7 @@
  * COUNTER(name, place, kind, column, title, help):
  * @name: of the member, and in JSON; `skua metrics` shows it as skua_NAME_total
  * @place: position among all counters in JSON and metrics, from 0
- * @kind: TASKS or SEARCH: the table of `skua stats` that shows it
+ * @kind: TASKS, SEARCH or IO: the table of `skua stats` that shows it
  * @column: position among the columns of that table, from 0
  * @title: of the column
  * @help: what is counted, for `skua metrics`
@@ -52,7 +52,13 @@
 	COUNTER(stalls, 13, TASKS, 6, "stalls",                               \
 		"Polls that took longer than their limit.")                   \
 	COUNTER(stacks_missing, 14, TASKS, 7, "no stack",                     \
-		"Polls of fibers that found no memory for a stack.")
+		"Polls of fibers that found no memory for a stack.")          \
+	COUNTER(io_reaps, 15, IO, 1, "batches",                               \
+		"Batches of events taken from the driver.")                   \
+	COUNTER(io_events, 16, IO, 2, "events", "Events of descriptors.")     \
+	COUNTER(io_parks, 17, IO, 0, "sleeps", "Sleeps in the driver.")       \
+	COUNTER(io_takeovers, 18, IO, 3, "takeovers",                         \
+		"Roles taken from leaders in long polls.")
 
 /* The number of counters. */
 #define COUNTER_LIST_ONE(...) +1

@@ -44,7 +44,8 @@ enum probe_park_reason {
 	PROBE(task_begin, 4)   \
 	PROBE(task_end, 3)     \
 	PROBE(worker_start, 2) \
-	PROBE(worker_stop, 1)
+	PROBE(worker_stop, 1)  \
+	PROBE(io_takeover, 2)
 
 #if PROBES_EXIST
 
@@ -159,6 +160,14 @@ static inline void probe_worker_stop(unsigned worker)
 {
 	if (probe_worker_stop_enabled())
 		probe_worker_stop_hit(worker, 0, 0, 0);
+}
+
+/* probe_io_takeover - report that @worker has become the leader in place of worker @from,
+ * which is in a long poll */
+static inline void probe_io_takeover(unsigned worker, unsigned from)
+{
+	if (probe_io_takeover_enabled())
+		probe_io_takeover_hit(worker, from, 0, 0);
 }
 
 #endif

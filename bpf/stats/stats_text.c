@@ -7,7 +7,7 @@
 #include "bpf/cli/table.h"
 
 /* The counters of each table. A column without a name is not shown. */
-enum kind { TASKS, SEARCH, KINDS };
+enum kind { TASKS, SEARCH, IO, KINDS };
 
 static const struct figure_counter columns_of[KINDS][TABLE_COLUMNS] = {
 #define COUNTER(name, place, kind, column, title, help) \
@@ -79,6 +79,26 @@ static void print_looking(FILE *file, const struct target_snapshot *snapshot)
 	table_add(&table, "%s", "");
 	add_counts(&table, &snapshot->total, SEARCH);
 	table_print(file, &table);
+}
+
+/* Only of a runtime with descriptors. */
+static void print_driver(FILE *file, const struct target_snapshot *snapshot)
+{
+	struct table table;
+
+	if (snapshot->total.io_parks == 0 && snapshot->total.io_reaps == 0)
+		return;
+	begin(&table, "worker", "driver", IO, NULL, NULL);
+	for (unsigned i = 0; i < snapshot->worker_count; i++) {
+		table_add(&table, "%u", i);
+		table_add(&table, "%s", "");
+		add_counts(&table, &snapshot->workers[i].area.counters, IO);
+	}
+	table_add(&table, "all");
+	table_add(&table, "%s", "");
+	add_counts(&table, &snapshot->total, IO);
+	table_print(file, &table);
+	fputc('\n', file);
 }
 
 static void print_times(FILE *file, const struct target_snapshot *snapshot)
@@ -210,6 +230,7 @@ void stats_text(FILE *file, struct target *target,
 	fputc('\n', file);
 	print_looking(file, snapshot);
 	fputc('\n', file);
+	print_driver(file, snapshot);
 	print_times(file, snapshot);
 	fputc('\n', file);
 	print_histograms(file, snapshot);

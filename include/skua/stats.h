@@ -31,6 +31,11 @@ struct skua_runtime;
  *          struct skua_config), reported or not
  * @stacks_missing: polls of fibers for which there was no memory for a stack: each fiber
  *          tried again after a millisecond
+ * @io_reaps: batches of events of descriptors that it took from the driver
+ * @io_events: events in these batches
+ * @io_parks: how often it slept in the driver; part of @times_parked, in which the sleeps
+ *          between two searches count once
+ * @io_takeovers: how often it took the driver over from a worker in a long poll
  */
 struct skua_worker_stats {
 	uint64_t tasks_spawned;
@@ -49,6 +54,10 @@ struct skua_worker_stats {
 	uint64_t searches_failed;
 	uint64_t stalls;
 	uint64_t stacks_missing;
+	uint64_t io_reaps;
+	uint64_t io_events;
+	uint64_t io_parks;
+	uint64_t io_takeovers;
 };
 
 /**

@@ -79,7 +79,9 @@ TEST(counters__of_each_release__keep_their_words)
 		{ "overflows_single", 8 },     { "jobs_stolen", 9 },
 		{ "tasks_stolen_far", 10 },    { "steals", 11 },
 		{ "searches_failed", 12 },     { "stalls", 13 },
-		{ "stacks_missing", 14 },
+		{ "stacks_missing", 14 },      { "io_reaps", 15 },
+		{ "io_events", 16 },           { "io_parks", 17 },
+		{ "io_takeovers", 18 },
 	};
 	static const struct {
 		const char *name;
@@ -90,7 +92,10 @@ TEST(counters__of_each_release__keep_their_words)
 #undef COUNTER
 	};
 
-	assert_int_equal(sizeof(struct area_counters), 16 * sizeof(uint64_t));
+	assert_int_equal(sizeof(struct area_counters), 31 * sizeof(uint64_t));
+	assert_int_equal(offsetof(struct area_worker, times) -
+				 offsetof(struct area_worker, task),
+			 256);
 	for (unsigned i = 0; i < sizeof(published) / sizeof(*published); i++) {
 		assert_string_equal(counters[i].name, published[i].name);
 		assert_int_equal(counters[i].offset,

@@ -98,6 +98,11 @@ static void fire_worker_stop(void)
 	probe_worker_stop(8);
 }
 
+static void fire_io_takeover(void)
+{
+	probe_io_takeover(3, 5);
+}
+
 /* The two that their caller asks for before. */
 static void fire_task_begin(void)
 {
@@ -134,6 +139,7 @@ static const struct probe probes[] = {
 	ROW(task_end, {1,2,3}),
 	ROW(worker_start, {6, 1234}),
 	ROW(worker_stop, {8}),
+	ROW(io_takeover, {3, 5}),
 };
 /* clang-format on */
 
