@@ -139,15 +139,15 @@ ROWS = [
         stressed,
     ),
     (
-        "No lost wake-up: idle protocol, workers, sentinel, pollers, a driven worker",
+        "No lost wake-up: idle protocol, workers, sentinel, leader, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(((idle|apart|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats|wait_sample|timers)",
+        r"model\.(((idle|apart|driver|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats|wait_sample|timers)",
         explored,
     ),
     (
         "W1, W5: each task is polled eventually, and some thread always makes progress",
         "spin",
-        r"model\.promela\.(idle.*|groups.*|long)",
+        r"model\.promela\.(idle.*|groups.*|driver.*|long)",
         modelled,
     ),
     (

@@ -3,7 +3,7 @@
  * idle.h - which workers search, which are parked, and which of them to wake
  *
  * core/idle/IDLE.md describes the protocol, its invariants and the proof that
- * no wake-up is lost. The code cites its rules as I1 to I10.
+ * no wake-up is lost. The code cites its rules as I1 to I12.
  */
 #ifndef SKUA_CORE_IDLE_IDLE_H
 #define SKUA_CORE_IDLE_IDLE_H
@@ -103,8 +103,9 @@ struct idle {
 	alignas(CACHE_PAIR) atomic_u64 sleepy[SUMMARY_WORDS(IDLE_MAX_WORKERS)];
 	/*
 	 * Index + 1 of the worker that wakers claim after all others, except
-	 * those on the waker's CPU: the sentinel (core/loop/sentinel.h); 0:
-	 * none. Writer: the sentinel. Readers: wakers.
+	 * those on the waker's CPU: the leader (core/driver/driver.h), or else
+	 * the sentinel (core/loop/sentinel.h); 0: none. Writers: these two.
+	 * Readers: wakers.
 	 */
 	atomic_u32 last_choice;
 	/* 1: wakers write their thread into claimed_by. Writers: workers, when
@@ -235,6 +236,15 @@ uint32_t idle_waker(const struct idle *idle, unsigned i);
 /* idle_any_sleepy - may any worker be parked? Reads the summary alone (I8). The
  * caller has fenced. */
 bool idle_any_sleepy(const struct idle *idle);
+
+/* idle_claim_last - let wakers claim worker @i after all others, except those on the
+ * waker's CPU; a hint */
+static inline void idle_claim_last(struct idle *idle, unsigned i)
+{
+	/* Relaxed, both: a hint. Write only a change, as wakers read the line. */
+	if (atomic_load_relaxed(&idle->last_choice) != i + 1)
+		atomic_store_relaxed(&idle->last_choice, i + 1);
+}
 
 /* idle_first_parked - return the index of any parked worker, or -1. The caller
  * has fenced; without a fence, the result is a hint. */

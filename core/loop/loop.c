@@ -6,16 +6,16 @@
  * urgent or bound one, that of the LIFO slot, one of the local queue, or, now and
  * then, one of the injection queue (work.h). A tick is a number of polls. At its
  * end, end_tick() reads the clock once for everything that depends on it:
- * telemetry, affinity, timers, pollers.
+ * telemetry, affinity, timers, pollers, events of descriptors.
  *
  * When work_next() finds no task, wait_for_task() looks for work of other
  * workers. If fewer than half of the group search, the worker becomes a searcher:
  * search() scans the queues and jobs of other workers, near ones first, for about
  * as long as a wake-up takes. Then the worker announces its sleep, scans
- * everything once more, and sleeps in park() until a waker claims it or a deadline
- * comes. core/idle/IDLE.md proves that no wake-up is lost on this way. A worker
- * that has stolen a job runs it in run_job(), and runs its own tasks between two
- * jobs. A worker with a poller that has no park never sleeps: it calls
+ * everything once more, and sleeps in park() until a waker claims it, a deadline
+ * comes or, if it is the leader, a descriptor has an event. core/idle/IDLE.md
+ * proves that no wake-up is lost on this way. A worker that has stolen a job runs
+ * it in run_job(), and runs its own tasks between two jobs. A worker with a poller that has no park never sleeps: it calls
  * stay_awake() again and again.
  *
  * The life of a shutdown. pool_close() refuses spawns from outside. pool_cancel(),
@@ -125,6 +125,18 @@ static bool has_work(const struct worker *w, const struct skua_task *task)
 	return task || w->job.job;
 }
 
+/* Look for events, and make their tasks runnable. */
+static bool reap(struct worker *w, uint64_t now_ns, bool busy)
+{
+	return driver_used(&w->pool->driver) && reap_owner(w, now_ns, busy);
+}
+
+/* Has a searcher tasks of its own? Only events have put them there. */
+static bool has_own(const struct worker *w)
+{
+	return local_queue_length(w->queue) > 0 || lifo_slot_peek(&w->lifo);
+}
+
 /* Search until work is found, the spin time is over, a timer is due, or the
  * pool stops. A worker that searches for longer than the delay of the LIFO
  * slots checks them as the sentinel would. A worker that searches for longer
@@ -156,6 +168,10 @@ static struct skua_task *search(struct worker *w)
 			timers_take_turn(w);
 		if (now_ns - start_ns > pool->tuning.lifo_delay_ns)
 			task = sentinel_watch(w, now_ns);
+		if (!task && reap(w, now_ns, false)) {
+			spin_learn(&w->spin, now_ns - start_ns);
+			return NULL;
+		}
 		if (task || stopping(w) || timers_due(w, now_ns) ||
 		    (i >= pool->tuning.steal_attempts &&
 		     now_ns - start_ns >= spin_ns))
@@ -235,7 +251,9 @@ static void woken(struct worker *w, bool slept)
 static bool sleep_parked(struct worker *w, struct skua_task **task)
 {
 	struct idle *idle = &w->pool->idle;
+	struct driver *driver = &w->pool->driver;
 	struct parker *parker = &idle->sleepers[w->index].parker;
+	struct driver_batch batch;
 	bool slept = false;
 
 	/* The loop repeats when a park has ended without a claim: because of
@@ -244,27 +262,40 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 	while (idle_parked(idle, w->index)) {
 		uint64_t until = sentinel_enter(w);
 		bool polled = pollers_park_owner(&w->pollers, parker, until);
+		bool led = !polled && driver_enter(driver, w->index); /* I11 */
 		uint64_t now_ns;
 
 		slept = false;
-		if (!polled && until == SENTINEL_NEVER) {
+		batch.count = 0;
+		if (led) {
+			idle_claim_last(idle, w->index);
+			counter_add_owner(&w->area.counters.io_parks, 1);
+			driver_sleep(driver, w->index, parker, until, &batch);
+		} else if (!polled && until == SENTINEL_NEVER) {
 			slept = parker_park(parker);
 			continue;
-		}
-		if (!polled)
+		} else if (!polled) {
 			parker_park_until(parker, until);
+		}
 		/* While a poller parked, the program may have woken tasks. They
 		 * are in this worker's own queues, where no search finds them;
 		 * so after a poller's park, do not leave the loop here, but
 		 * return false. */
-		if (!polled && !idle_parked(idle, w->index))
+		if (!polled && batch.count == 0 && !idle_parked(idle, w->index))
 			break;
 		/* Only the sentinel has a deadline, and checks the slots. */
 		*task = until == SENTINEL_NEVER ? NULL : sentinel_check(w);
 		now_ns = clock_now_ns();
-		if (*task || polled || pool_next_timer_ns(w->pool) <= now_ns) {
+		if (led)
+			driver_looked(driver, now_ns);
+		else if (until != SENTINEL_NEVER && driver_used(driver))
+			driver_take(driver, now_ns, DRIVER_HELP_NS, &batch);
+		if (*task || polled || batch.count > 0 ||
+		    pool_next_timer_ns(w->pool) <= now_ns) {
 			idle_park_cancel(idle, w->index);
-			learn_gap(w, now_ns, false);
+			if (batch.count > 0)
+				reap_deliver_owner(w, &batch);
+			learn_gap(w, now_ns, batch.count > 0);
 			telemetry_woken(&w->telemetry, now_ns);
 			return false;
 		}
@@ -292,6 +323,15 @@ static bool park(struct worker *w, bool searched, struct skua_task **task)
 	return claimed;
 }
 
+/* A worker that sleeps in a poller cannot lead. */
+static void leave_driver_to_others(struct worker *w)
+{
+	if (w->pollers.list && driver_leads(&w->pool->driver, w->index)) {
+		sentinel_leave(w);
+		driver_resign(&w->pool->driver, w->index);
+	}
+}
+
 /* Search, then sleep, until there is a task. Returns NULL if there is a job in
  * w->job, a timer or poller to run, or if the worker must end. */
 static struct skua_task *search_and_sleep(struct worker *w)
@@ -309,10 +349,12 @@ static struct skua_task *search_and_sleep(struct worker *w)
 		struct skua_task *task = searching ? search(w) : NULL;
 
 		if (has_work(w, task) ||
-		    (searching && timers_due(w, clock_now_ns())))
+		    (searching &&
+		     (has_own(w) || timers_due(w, clock_now_ns()))))
 			return found(w, task);
 		work_lower_flags_owner(w);
 		w->told = 0;
+		leave_driver_to_others(w);
 		w->watched = false;
 		idle_park_begin(idle, w->index, searching);
 		task = find(w, VICTIMS_ALL); /* I2, F2 */
@@ -525,7 +567,8 @@ static void end_tick(struct worker *w, bool busy)
 	timers_fire_due(w, now_ns, other_groups(w, busy, due));
 	if (due)
 		run_pollers(w, now_ns);
-	/* A task that a timer or poller has put into the LIFO slot runs before
+	reap(w, now_ns, busy);
+	/* A task that a timer, poller or event has put into the LIFO slot runs before
 	 * one that yielded, for which work_yield_owner() woke no worker. So
 	 * notify here. */
 	if (lifo_slot_peek(&w->lifo) && local_queue_length(w->queue) > 0)
@@ -590,6 +633,8 @@ static struct skua_task *wait_for_task(struct worker *w)
 				      * loop */
 	}
 	sentinel_leave(w);
+	if (driver_used(&w->pool->driver))
+		reap_resign_if_long(w);
 	now_ns = clock_now_ns();
 	telemetry_working(&w->telemetry, now_ns);
 	tick_begin(&w->tick, now_ns);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct driver_batch;
 struct skua_task;
 struct worker;
 
@@ -33,5 +34,17 @@ bool loop_drive(struct worker *worker, uint64_t deadline_ns);
  * there are too many polls within each other already.
  */
 bool loop_poll_within(struct worker *worker, struct skua_task *task);
+
+/* reap_owner - look for events of descriptors, if it is time, and make their tasks
+ * runnable. @busy: the worker has tasks. Return: were there any? */
+bool reap_owner(struct worker *w, uint64_t now_ns, bool busy);
+
+/* reap_resign_if_long - leave the role of leader to another worker, if this worker has it
+ * and its polls take long (I11). It is not the sentinel. */
+void reap_resign_if_long(struct worker *w);
+
+/* reap_deliver_owner - make the tasks of events runnable, in this worker's queues. The
+ * caller runs one of them next; if it is a searcher, it leaves the search by I3. */
+void reap_deliver_owner(struct worker *w, const struct driver_batch *batch);
 
 #endif

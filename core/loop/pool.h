@@ -22,6 +22,7 @@
 
 #include "core/fork_join/team.h"
 #include "core/config/config.h"
+#include "core/driver/driver.h"
 #include "core/idle/idle.h"
 #include "core/queue/inject_group.h"
 #include "core/loop/sentinel.h"
@@ -70,6 +71,7 @@ struct pool {
 	struct inject_group *inject; /* one for each group */
 	struct idle idle;
 	struct sentinel sentinel;
+	struct driver driver;
 	struct team team;
 
 	/* Number of tasks counted as spawned that no worker ends: spawns that

@@ -57,6 +57,11 @@ void pool_free(struct pool *pool, const struct config *config,
 		    sizeof(*pool->telemetry.track));
 }
 
+static void summon(void *ctx)
+{
+	sentinel_summon_leader(ctx);
+}
+
 int pool_init(struct pool *pool, const struct config *config,
 	      const struct llc_groups *groups,
 	      struct wait_samples *wait_samples)
@@ -83,6 +88,7 @@ int pool_init(struct pool *pool, const struct config *config,
 	pool->team.inject = pool->inject;
 	pool->telemetry.wait_samples = wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
+	driver_init(&pool->driver, pool->generation, summon, pool);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->queued, 0);
 	atomic_init(&pool->closing, 0);

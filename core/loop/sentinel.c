@@ -9,10 +9,19 @@
 
 /* The longest delay between two checks of slots that stay empty. A guess. */
 #define DELAY_MAX_NS UINT64_C(10000000)
+/* The same while descriptors are attached. The sentinel then looks for events as well, and
+ * for a leader in a long poll, so this is how late an event is behind such a poll. A guess:
+ * a wake-up each millisecond takes at most 0.5 % of a CPU. */
+#define DELAY_MAX_DRIVER_NS UINT64_C(1000000)
+/* The shortest delay while descriptors are attached, if the slots are not checked more
+ * often. A guess, as that of lifo_delay_ns. */
+#define DELAY_MIN_DRIVER_NS UINT64_C(50000)
 /* The sentinel stops checking the slots after this many checks in a row at
  * which all workers are parked: about 25 ms with the default delay, so that a
  * service which is called often keeps its sentinel. */
 #define QUIET_MAX 9u
+/* The same while descriptors are attached: about 25 ms as well. */
+#define QUIET_MAX_DRIVER 29u
 /* The sentinel is slow if the time between two checks is more than this many
  * times lifo_delay_ns. A worker that fills a slot must then summon it, which
  * costs a wake-up of about 2 us. While polls are short, this happens at most
@@ -49,23 +58,40 @@ static bool summon_parked(struct pool *pool, unsigned i)
 	return true;
 }
 
-void sentinel_summon(struct pool *pool)
+static void summon_any(struct pool *pool)
 {
-	/* Relaxed: a worker that has just given up the role is still going to
-	 * check for timers and workers itself (I7). */
-	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
 	int i;
 
-	if (holder) {
-		parker_unpark(&pool->idle.sleepers[holder - 1].parker);
-		return;
-	}
 	/* The loop repeats when the worker found was claimed before it could be
 	 * summoned. If none is parked, a worker that parks from now on does its
 	 * own check (I2). */
 	do {
 		i = idle_first_parked(&pool->idle);
 	} while (i >= 0 && !summon_parked(pool, (unsigned)i));
+}
+
+void sentinel_summon(struct pool *pool)
+{
+	/* Relaxed: a worker that has just given up the role is still going to
+	 * check for timers and workers itself (I7). */
+	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
+
+	if (holder)
+		parker_unpark(&pool->idle.sleepers[holder - 1].parker);
+	else
+		summon_any(pool);
+}
+
+void sentinel_summon_leader(struct pool *pool)
+{
+	/* Relaxed: ordered by the caller's fence. */
+	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
+
+	/* The sentinel may be awake, and never park. */
+	if (holder && idle_parked(&pool->idle, holder - 1))
+		parker_unpark(&pool->idle.sleepers[holder - 1].parker);
+	else
+		summon_any(pool);
 }
 
 static bool watches_lifo(const struct pool *pool)
@@ -103,9 +129,23 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Is there anything to check while a worker runs? */
+static bool watches_any(const struct pool *pool)
+{
+	return watches_lifo(pool) || driver_attached(&pool->driver);
+}
+
+/* May a check find anything? It may find events while all workers are parked if no worker
+ * leads, because all of them sleep in pollers. */
+static bool checks_pay(const struct pool *pool)
+{
+	return !idle_all_parked(&pool->idle) ||
+	       (driver_attached(&pool->driver) && !driver_led(&pool->driver));
+}
+
 static bool something_to_watch(struct pool *pool)
 {
-	return (watches_lifo(pool) && !idle_all_parked(&pool->idle)) ||
+	return (watches_any(pool) && checks_pay(pool)) ||
 	       pool_next_timer_ns(pool) != SENTINEL_NEVER;
 }
 
@@ -113,7 +153,31 @@ static bool something_to_watch(struct pool *pool)
  * within this time, and the task is ripe a full delay later. */
 static uint64_t shortest_delay(const struct pool *pool)
 {
-	return pool->tuning.lifo_delay_ns / 2;
+	uint64_t delay_ns = pool->tuning.lifo_delay_ns / 2;
+
+	return driver_attached(&pool->driver)
+		       ? earlier(delay_ns, DELAY_MIN_DRIVER_NS)
+		       : delay_ns;
+}
+
+static uint64_t longest_delay(const struct pool *pool)
+{
+	if (driver_attached(&pool->driver))
+		return DELAY_MAX_DRIVER_NS;
+	return pool->tuning.lifo_delay_ns > DELAY_MAX_NS
+		       ? pool->tuning.lifo_delay_ns
+		       : DELAY_MAX_NS;
+}
+
+/* Return the longest delay with which the sentinel is not slow. While descriptors are
+ * attached, no delay is long: most tasks that wait for events fill a slot, and a summons
+ * for each would cost a wake-up of the sentinel for each event. */
+static uint64_t slow_delay(const struct pool *pool)
+{
+	if (driver_attached(&pool->driver))
+		return DELAY_MAX_DRIVER_NS;
+	return (pool->sentinel.short_polls ? SLOW_DELAYS_SHORT : SLOW_DELAYS) *
+	       pool->tuning.lifo_delay_ns;
 }
 
 /* Set when to check the LIFO slots next: after @delay_ns, or earlier if a task
@@ -123,16 +187,12 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 	struct sentinel *s = &pool->sentinel;
 
 	s->delay_ns = delay_ns;
-	s->check_ns = watches_lifo(pool)
+	s->check_ns = watches_any(pool)
 			      ? earlier(clock_now_ns() + delay_ns, s->ripe_ns)
 			      : SENTINEL_NEVER;
 	/* Relaxed: as in sentinel_filled(). */
-	atomic_store_relaxed(
-		&s->slow,
-		watches_lifo(pool) &&
-			delay_ns > (s->short_polls ? SLOW_DELAYS_SHORT
-						   : SLOW_DELAYS) *
-					   pool->tuning.lifo_delay_ns);
+	atomic_store_relaxed(&s->slow,
+			     watches_lifo(pool) && delay_ns > slow_delay(pool));
 }
 
 static bool take_role(struct worker *w)
@@ -146,14 +206,15 @@ static bool take_role(struct worker *w)
 	 * the release in give_role(). */
 	if (!atomic_cas_acq_rel(&s->holder, &nobody, w->index + 1))
 		return false;
-	/* Relaxed: only a preference of wakers. A waker may claim the sentinel;
-	 * then another worker must be woken to take the role. */
-	atomic_store_relaxed(&w->pool->idle.last_choice, w->index + 1);
+	/* Only a preference of wakers. A waker may claim the sentinel; then another worker
+	 * must be woken to take the role. */
+	if (!driver_led(&w->pool->driver))
+		idle_claim_last(&w->pool->idle, w->index);
 	/* Relaxed: a thread that summons meanwhile only needs a sentinel to
 	 * exist. */
 	atomic_store_relaxed(&s->summoned, 0);
 	set_delay(w->pool, shortest_delay(w->pool));
-	if (summoned && watches_lifo(w->pool))
+	if (summoned && watches_any(w->pool))
 		s->check_ns =
 			clock_now_ns(); /* the delay runs from that check */
 	s->quiet = 0;
@@ -164,7 +225,9 @@ static void give_role(struct pool *pool)
 {
 	struct sentinel *s = &pool->sentinel;
 
-	atomic_store_relaxed(&pool->idle.last_choice, 0);
+	/* Relaxed: as in idle_claim_last(). */
+	if (!driver_led(&pool->driver))
+		atomic_store_relaxed(&pool->idle.last_choice, 0);
 	/* Relaxed: ordered by the fence. */
 	atomic_store_relaxed(&s->until_ns, SENTINEL_NEVER);
 	/* Release: the sentinel's own fields. Pairs with take_role(). */
@@ -191,7 +254,9 @@ uint64_t sentinel_enter(struct worker *w)
 		/* After QUIET_MAX checks with all workers parked, the sentinel
 		 * waits for timers only, and counts as slow even if its delay
 		 * is short. */
-		bool quiet = s->quiet >= QUIET_MAX;
+		bool quiet = s->quiet >= (driver_attached(&pool->driver)
+						  ? QUIET_MAX_DRIVER
+						  : QUIET_MAX);
 		uint64_t until = earlier(pool_next_timer_ns(pool),
 					 quiet ? SENTINEL_NEVER : s->check_ns);
 
@@ -207,8 +272,7 @@ uint64_t sentinel_enter(struct worker *w)
 		atomic_fence_seq_cst();
 		if (pool_next_timer_ns(pool) < until)
 			continue;
-		if (quiet && watches_lifo(pool) &&
-		    !idle_all_parked(&pool->idle)) {
+		if (quiet && watches_any(pool) && checks_pay(pool)) {
 			s->quiet = 0;
 			set_delay(pool, shortest_delay(pool));
 			continue;
@@ -219,13 +283,6 @@ uint64_t sentinel_enter(struct worker *w)
 		if (!something_to_watch(pool) || !take_role(w))
 			return SENTINEL_NEVER;
 	}
-}
-
-static uint64_t longest_delay(const struct pool *pool)
-{
-	return pool->tuning.lifo_delay_ns > DELAY_MAX_NS
-		       ? pool->tuning.lifo_delay_ns
-		       : DELAY_MAX_NS;
 }
 
 /* Is there a task in the slot of @other? Records since when it has been there,
@@ -242,6 +299,28 @@ static bool occupied(struct sentinel *s, const struct worker *other,
 	if (item != sight->item || polls != sight->polls)
 		*sight = (struct sentinel_sight){ item, polls, now_ns, false };
 	return item != NULL;
+}
+
+/* Take the role of leader from a worker that is awake, if it has begun no poll and nobody
+ * has looked for events since the last check (I12). A worker with pollers never leads. */
+static void watch_leader(struct worker *w)
+{
+	struct pool *pool = w->pool;
+	struct driver *driver = &pool->driver;
+	const struct sentinel *s = &pool->sentinel;
+	unsigned leader;
+	uint64_t polls;
+
+	if (!driver_attached(driver) || w->pollers.list ||
+	    !driver_stuck(driver, s->checked_ns, &leader) || leader == w->index)
+		return;
+	polls = counter_read(
+		&pool->workers[leader]->area.counters.tasks_polled);
+	if (polls != s->sights[leader].polls ||
+	    !driver_take_over(driver, w->index, leader))
+		return;
+	counter_add_owner(&w->area.counters.io_takeovers, 1);
+	probe_io_takeover(w->index, leader);
 }
 
 /* Take the tasks that are claimed, if they are still in their slots. Returns
@@ -286,7 +365,8 @@ struct skua_task *sentinel_check(struct worker *w)
 	 * summoned for a filled slot. */
 	if (now_ns < s->check_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
-	s->quiet = idle_all_parked(&pool->idle) ? s->quiet + 1 : 0;
+	s->quiet = checks_pay(pool) ? 0 : s->quiet + 1;
+	watch_leader(w);
 	s->ripe_ns = SENTINEL_NEVER;
 	s->short_polls = false;
 	for (unsigned i = 0; i < pool->worker_count; i++) {
@@ -294,7 +374,8 @@ struct skua_task *sentinel_check(struct worker *w)
 		struct sentinel_sight *sight = &s->sights[i];
 		uint64_t ripe_ns;
 
-		if (i == w->index || !occupied(s, other, sight, now_ns))
+		if (i == w->index || !occupied(s, other, sight, now_ns) ||
+		    !watches_lifo(pool))
 			continue;
 		ripe_ns = sight->since_ns + pool->tuning.lifo_delay_ns;
 		/* Without room, a task stays in its slot, ripe, for the next
@@ -341,14 +422,15 @@ void sentinel_leave(struct worker *w)
 	struct sentinel *s = &w->pool->sentinel;
 	uint32_t me = w->index + 1;
 
-	/* Relaxed, both: only this worker clears its own index there, and a
+	/* Relaxed, all: only this worker clears its own index there, and a
 	 * thread that writes that index issues a fence (I7). */
 	if (sentinel_is(w))
 		give_role(w->pool);
 	else if (atomic_load_relaxed(&s->summoned) == me)
 		atomic_store_relaxed(&s->summoned, 0);
-	else
+	else if (!driver_leads(&w->pool->driver, w->index) ||
+		 atomic_load_relaxed(&s->holder) != 0) /* I12 */
 		return;
 	if (something_to_watch(w->pool))
-		sentinel_summon(w->pool);
+		sentinel_summon_leader(w->pool);
 }

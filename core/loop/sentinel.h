@@ -11,8 +11,11 @@
  * sleep until they are woken. When all workers have been parked for a while, and
  * there is no timer, there is no sentinel either, and no wake-up at all.
  *
- * Rules I6 and I7 of core/idle/IDLE.md say how it is made to check, and when it
- * gives up the role. A sentinel that finds the slots empty checks less and less
+ * While descriptors are attached, the sentinel also looks for events, and takes the
+ * role of leader from a worker that is in a long poll (core/driver/driver.h).
+ *
+ * Rules I6, I7 and I12 of core/idle/IDLE.md say how it is made to check, and when
+ * it gives up the role. A sentinel that finds the slots empty checks less and less
  * often, and sets `slow` when its delay has become long.
  *
  * The deadline of the LIFO slots is the only timeout that the user has not asked
@@ -83,6 +86,10 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights);
  * another parked worker, so that it checks deadlines. Threads: any. */
 void sentinel_summon(struct pool *pool);
 
+/* sentinel_summon_leader - end the park of a worker, so that it takes the role of leader if
+ * nobody has it, and that of sentinel if it is missing. The caller has fenced. */
+void sentinel_summon_leader(struct pool *pool);
+
 /* sentinel_filled - summon the sentinel if it must know that the LIFO slot of
  * @w, which was empty, has been filled. Called by @w. Finds out whether there is
  * a sentinel only once after each park (I7). */
@@ -101,7 +108,7 @@ bool sentinel_is(const struct worker *w);
 uint64_t sentinel_enter(struct worker *w);
 
 /**
- * sentinel_check - take the ripe tasks out of the LIFO slots
+ * sentinel_check - take the ripe tasks out of the LIFO slots, and watch the leader
  *
  * Called by the sentinel, after its sleep or in a search. Takes as many tasks
  * as its local queue has room for, plus one. The sentinel then ends its sleep

@@ -37,6 +37,7 @@ static void free_memory(struct skua_runtime *rt)
 	stall_free(&rt->watch, &rt->config);
 	affinity_destroy(&rt->affinity);
 	worker_threads_free(&rt->threads, &rt->config);
+	driver_close(&pool->driver);
 	drive_close(&rt->drive);
 	llc_groups_free(&rt->groups);
 	config_free(&rt->config);

@@ -224,7 +224,7 @@ static unsigned meeting_wrong(const struct meeting *all)
  * tasks in the LIFO slot, the local queue, the urgent lane, an inbox and, as the
  * queue is small, in the injection queue.
  */
-struct driver {
+struct hot_driver {
 	struct skua_task task; /* first: a task is its driver */
 	struct child children[CHILDREN];
 	struct skua_group group; /* of one child */
@@ -232,16 +232,16 @@ struct driver {
 	unsigned running; /* children not yet joined, as bits */
 	unsigned rounds;
 	unsigned wrong;
-	bool (*begin)(struct driver *it); /* before the first round */
-	void (*end)(struct driver *it);   /* after the last */
+	bool (*begin)(struct hot_driver *it); /* before the first round */
+	void (*end)(struct hot_driver *it);   /* after the last */
 	bool begun;
 	struct meeting meeting;
-	struct driver *all; /* the last of these to be done ends all */
+	struct hot_driver *all; /* the last of these to be done ends all */
 	unsigned count;
 	atomic_u32 done;
 };
 
-static int spawn_child(struct driver *it, unsigned n)
+static int spawn_child(struct hot_driver *it, unsigned n)
 {
 	struct skua_runtime *rt = runtime_of_task(&it->task);
 	struct skua_task *task = &it->children[n].task;
@@ -254,7 +254,7 @@ static int spawn_child(struct driver *it, unsigned n)
 	return skua_task_spawn(rt, task);
 }
 
-static void spawn_children(struct driver *it)
+static void spawn_children(struct hot_driver *it)
 {
 	for (unsigned n = 0; n < CHILDREN; n++) {
 		struct child *child = &it->children[n];
@@ -267,7 +267,7 @@ static void spawn_children(struct driver *it)
 	}
 }
 
-static void join_children(struct driver *it)
+static void join_children(struct hot_driver *it)
 {
 	for (unsigned n = 0; n < CHILDREN; n++) {
 		int code;
@@ -287,7 +287,7 @@ static void join_children(struct driver *it)
 }
 
 /* Has each driver done its rounds? Nobody stops while somebody counts. */
-static bool all_done(struct driver *it)
+static bool all_done(struct hot_driver *it)
 {
 	for (unsigned n = 0; n < it->count; n++) {
 		if (!atomic_load_acquire(&it->all[n].done))
@@ -296,9 +296,9 @@ static bool all_done(struct driver *it)
 	return true;
 }
 
-static enum skua_poll driver_poll(struct skua_task *self)
+static enum skua_poll hot_driver_poll(struct skua_task *self)
 {
-	struct driver *it = (struct driver *)self;
+	struct hot_driver *it = (struct hot_driver *)self;
 
 	if (!it->begun) {
 		it->begun = true;
@@ -325,15 +325,16 @@ static enum skua_poll driver_poll(struct skua_task *self)
 	return SKUA_PENDING;
 }
 
-static void driver_init(struct driver *it, struct driver *all, unsigned count,
-			bool (*begin)(struct driver *it),
-			void (*end)(struct driver *it))
+static void hot_driver_init(struct hot_driver *it, struct hot_driver *all,
+			    unsigned count,
+			    bool (*begin)(struct hot_driver *it),
+			    void (*end)(struct hot_driver *it))
 {
-	*it = (struct driver){ .task = SKUA_TASK_INIT(driver_poll),
-			       .begin = begin,
-			       .end = end,
-			       .all = all,
-			       .count = count };
+	*it = (struct hot_driver){ .task = SKUA_TASK_INIT(hot_driver_poll),
+				   .begin = begin,
+				   .end = end,
+				   .all = all,
+				   .count = count };
 	for (unsigned n = 0; n < CHILDREN; n++)
 		it->children[n].task =
 			(struct skua_task)SKUA_TASK_INIT(child_poll);
@@ -374,7 +375,7 @@ static bool allow_no_system_call(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-static bool filter_or_give_up(struct driver *it)
+static bool filter_or_give_up(struct hot_driver *it)
 {
 	(void)it;
 	put_off_look();
@@ -383,14 +384,14 @@ static bool filter_or_give_up(struct driver *it)
 	return true;
 }
 
-static bool filter_and_call(struct driver *it)
+static bool filter_and_call(struct hot_driver *it)
 {
 	filter_or_give_up(it);
 	sched_yield();
 	return true;
 }
 
-static void end_process(struct driver *it)
+static void end_process(struct hot_driver *it)
 {
 	unsigned wrong = 0;
 
@@ -407,20 +408,20 @@ static enum skua_poll yield_for_ever(struct skua_task *self)
 }
 
 /* In a child: @count workers, each bound to no system call. */
-static void run_filtered(unsigned count, bool (*begin)(struct driver *it))
+static void run_filtered(unsigned count, bool (*begin)(struct hot_driver *it))
 {
 	const struct skua_config cfg = { .size = sizeof(cfg),
 					 .workers = count,
 					 .queue_capacity = 4 };
-	static struct driver drivers[2];
+	static struct hot_driver both[2];
 	static struct waiter ballast[2];
 	struct skua_runtime *rt;
 
 	if (skua_runtime_create(&rt, &cfg, NULL) != 0)
 		_exit(CHILD_FAILED);
 	for (unsigned n = 0; n < count; n++) {
-		driver_init(&drivers[n], drivers, count, begin, end_process);
-		if (!meeting_begin(&drivers[n].meeting, rt, n))
+		hot_driver_init(&both[n], both, count, begin, end_process);
+		if (!meeting_begin(&both[n].meeting, rt, n))
 			_exit(CHILD_FAILED);
 	}
 	for (unsigned n = 0; n < count; n++) {
@@ -430,14 +431,15 @@ static void run_filtered(unsigned count, bool (*begin)(struct driver *it))
 		gate_wait(&ballast[n].end);
 	}
 	for (unsigned n = 0; n < count; n++) {
-		if (skua_task_spawn_on(rt, n, &drivers[n].task) != 0)
+		if (skua_task_spawn_on(rt, n, &both[n].task) != 0)
 			_exit(CHILD_FAILED);
 	}
 	skua_runtime_drain(rt);
 	_exit(CHILD_FAILED); /* a driver should have ended it */
 }
 
-static int status_of_filtered(unsigned count, bool (*begin)(struct driver *it))
+static int status_of_filtered(unsigned count,
+			      bool (*begin)(struct hot_driver *it))
 {
 	pid_t child = without_core();
 
@@ -485,7 +487,7 @@ TEST(hot_path__one_system_call__is_found)
 
 /* ---- allocations ---------------------------------------------------------------- */
 
-static bool count_allocations(struct driver *it)
+static bool count_allocations(struct hot_driver *it)
 {
 	(void)it;
 	put_off_look();
@@ -494,7 +496,7 @@ static bool count_allocations(struct driver *it)
 	return true;
 }
 
-static void expect_no_allocation(struct driver *it)
+static void expect_no_allocation(struct hot_driver *it)
 {
 	it->wrong += allocations_failed();
 	allocations_end();
@@ -503,14 +505,14 @@ static void expect_no_allocation(struct driver *it)
 TEST(hot_path__one_busy_worker__allocates_nothing)
 {
 	struct skua_runtime *rt;
-	struct driver it;
+	struct hot_driver it;
 
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
 	}
 	rt = runtime_new(1, 4);
-	driver_init(&it, &it, 1, count_allocations, expect_no_allocation);
+	hot_driver_init(&it, &it, 1, count_allocations, expect_no_allocation);
 	assert_true(meeting_begin(&it.meeting, rt, 0));
 	spawn(rt, &it.task);
 	join(&it.task);
@@ -521,7 +523,7 @@ TEST(hot_path__one_busy_worker__allocates_nothing)
 }
 
 /* The means find what they are for. */
-static bool count_and_allocate(struct driver *it)
+static bool count_and_allocate(struct hot_driver *it)
 {
 	void *volatile memory;
 
@@ -535,14 +537,14 @@ static bool count_and_allocate(struct driver *it)
 TEST(hot_path__one_allocation__is_found)
 {
 	struct skua_runtime *rt;
-	struct driver it;
+	struct hot_driver it;
 
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);
 		return;
 	}
 	rt = runtime_new(1, 0);
-	driver_init(&it, &it, 1, count_and_allocate, expect_no_allocation);
+	hot_driver_init(&it, &it, 1, count_and_allocate, expect_no_allocation);
 	assert_true(meeting_begin(&it.meeting, rt, 0));
 	spawn(rt, &it.task);
 	join(&it.task);

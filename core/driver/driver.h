@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * driver.h - events of descriptors, and the worker that waits for them
+ *
+ * A runtime has one epoll, which is opened when the first descriptor is attached. From
+ * then on one worker at a time is the leader. If the leader has nothing to do, it sleeps
+ * in the epoll; all other workers sleep on their futexes. A leader that an event has woken
+ * keeps the role while it runs tasks, and looks for further events between them. So an
+ * event costs no wake-up of another worker. If the leader gets into a long poll, the
+ * sentinel takes the role (core/loop/sentinel.h). Rules I11 and I12 of
+ * core/idle/IDLE.md say so exactly, with the proof.
+ *
+ * Any worker may take events. They are handed to a callback, which makes tasks runnable.
+ */
+#ifndef SKUA_CORE_DRIVER_DRIVER_H
+#define SKUA_CORE_DRIVER_DRIVER_H
+
+#include <stdalign.h>
+
+#include "core/base/atomic.h"
+#include "core/driver/epoll_set.h"
+#include "core/idle/parker.h"
+
+/* Events taken at once. More would keep the tasks of the first ones waiting. */
+#ifdef SKUA_EXPLORE
+#define DRIVER_BATCH 2u
+#else
+#define DRIVER_BATCH 64u
+#endif
+/* How old the last look must be before a leader that has other work, or a searcher that
+ * does not lead, looks again; and before other workers look. They look only if the leader
+ * does not, as they would take its events away from it. A guess: an empty look takes 0.1 us
+ * to 0.3 us, and a leader with short polls looks each 25 us and a tick. */
+#ifdef SKUA_EXPLORE
+#define DRIVER_LOOK_NS UINT64_C(0)
+#define DRIVER_HELP_NS UINT64_C(0)
+#else
+#define DRIVER_LOOK_NS UINT64_C(25000)
+#define DRIVER_HELP_NS UINT64_C(100000)
+#endif
+/* A leader whose polls take longer, on average, gives the role up before it polls. A
+ * guess: a wake-up of another worker takes 5 us to 20 us. */
+#define DRIVER_KEEP_NS UINT64_C(20000)
+
+/* The index + 1 of the leader, and this bit while it sleeps in the driver. */
+#define DRIVER_ASLEEP (UINT32_C(1) << 31)
+
+struct driver;
+
+/**
+ * driver_deliver_fn - act on an event, for example by making a task runnable
+ * @data: that of driver_attach(); the descriptor may have been detached since
+ * @events: as of epoll_wait(2)
+ *
+ * Called on a worker that runs no task, and holds no lock. It must not block.
+ */
+typedef void driver_deliver_fn(struct driver *driver, uint64_t data,
+			       uint32_t events);
+
+/* Events that a worker has taken, and is about to deliver. */
+struct driver_batch {
+	unsigned count;
+	struct epoll_event events[DRIVER_BATCH];
+};
+
+struct driver {
+	/* Set before the workers run; constant from then on. */
+	driver_deliver_fn *deliver;
+	void *owner; /* of deliver */
+	/* Makes a parked worker check whether there is a leader, and whether the leader
+	 * is watched. Called after a fence. */
+	void (*summon)(void *ctx);
+	void *summon_ctx;
+	/* The epoll in which the caller of a driven runtime waits, + 1; 0: the workers
+	 * have threads. */
+	int outer;
+	/* The generation of the process that attached: see process_generation.h. */
+	uint32_t generation;
+
+	/*
+	 * The two descriptors of the epoll_set, + 1 each; 0: no descriptor was ever
+	 * attached. Writer: the first thread that attaches. Readers: any, at each end of
+	 * a tick; so it is on a line that nobody writes later.
+	 */
+	atomic_u64 opened;
+
+	/* The number of attached descriptors. Writers: threads that attach or detach.
+	 * Readers: workers. */
+	alignas(CACHE_PAIR) atomic_u32 attached;
+	/* The leader; 0: there is none. Writers: a parked worker, from 0; the leader; a
+	 * sentinel, which takes the role from a leader that is awake. Readers: any. */
+	alignas(CACHE_PAIR) atomic_u32 leader;
+	/* When a worker last looked for events. Writers: workers, which look after they
+	 * have changed it. Readers: workers. */
+	atomic_u64 looked_ns;
+};
+
+/* driver_init - @driver is zeroed; the generation of the process is known */
+void driver_init(struct driver *driver, uint32_t generation,
+		 void (*summon)(void *ctx), void *summon_ctx);
+
+void driver_close(struct driver *driver);
+
+/**
+ * driver_attach - watch a descriptor, edge-triggered, to read and to write
+ * @data: handed to the callback; not EPOLL_SET_INTERRUPT
+ *
+ * Opens the epoll at the first call.
+ *
+ * Threads: any. Return: 0; -EPERM (a file or directory); -EBADF; -EEXIST; -EMFILE,
+ * -ENFILE (the driver needs two descriptors itself); -ENOMEM; -ENOSPC; -EOWNERDEAD (in a
+ * child of fork()).
+ */
+int driver_attach(struct driver *driver, int fd, uint64_t data);
+
+/* driver_detach - watch a descriptor no longer. Events that were taken before may still be
+ * delivered. Threads: any. Return: 0; -ENOENT, -EBADF; -EOWNERDEAD. */
+int driver_detach(struct driver *driver, int fd);
+
+/* driver_used - was a descriptor ever attached? */
+static inline bool driver_used(const struct driver *driver)
+{
+	/* Relaxed: a thread that must not miss it has fenced, or is summoned (I11). */
+	return atomic_load_relaxed(&driver->opened) != 0;
+}
+
+/* driver_attached - are descriptors attached? */
+static inline bool driver_attached(const struct driver *driver)
+{
+	/* Relaxed: as in driver_used(). */
+	return driver_used(driver) &&
+	       atomic_load_relaxed(&driver->attached) != 0;
+}
+
+/* ---- the leader ---------------------------------------------------------- */
+
+/* driver_leads - is worker @i the leader? Called by that worker. */
+static inline bool driver_leads(const struct driver *driver, unsigned i)
+{
+	/* Relaxed: only this worker writes its index there, and only a sentinel takes it
+	 * away, after which the worker need not know at once. */
+	return atomic_load_relaxed(&driver->leader) == i + 1;
+}
+
+/* driver_led - is there a leader? */
+static inline bool driver_led(const struct driver *driver)
+{
+	/* Relaxed: the caller has fenced, or takes it as a hint. */
+	return atomic_load_relaxed(&driver->leader) != 0;
+}
+
+/* driver_leader_asleep - does the leader sleep in the driver? A hint. */
+static inline bool driver_leader_asleep(const struct driver *driver)
+{
+	/* Relaxed: a hint. */
+	return atomic_load_relaxed(&driver->leader) & DRIVER_ASLEEP;
+}
+
+/* driver_enter - take the role, or keep it, in order to sleep in the driver. Called by
+ * worker @i, whose parked bit is set, after a fence. Return: false if another worker
+ * leads, or no descriptor was ever attached. */
+bool driver_enter(struct driver *driver, unsigned i);
+
+/**
+ * driver_sleep - sleep until there are events, a notification, or the deadline
+ * @parker: of worker @i, which has entered
+ * @deadline_ns: as epoll_set_sleep()
+ * @batch: receives the events
+ *
+ * The worker leads, and is awake, afterwards.
+ */
+void driver_sleep(struct driver *driver, unsigned i, struct parker *parker,
+		  uint64_t deadline_ns, struct driver_batch *batch);
+
+/* driver_resign - give the role up if worker @i, which calls this, has it, and make
+ * another worker take it. Return: true if it did. */
+bool driver_resign(struct driver *driver, unsigned i);
+
+/* driver_stuck - is the leader awake, although no worker has looked for events since
+ * @since_ns? @leader: receives its index */
+bool driver_stuck(const struct driver *driver, uint64_t since_ns,
+		  unsigned *leader);
+
+/* driver_take_over - take the role from worker @from, which is awake, as worker @i, the
+ * sentinel. Return: false if that worker does not lead, or sleeps. */
+bool driver_take_over(struct driver *driver, unsigned i, unsigned from);
+
+/* ---- events -------------------------------------------------------------- */
+
+/* driver_looked - note that the caller has slept in the driver until @now_ns */
+static inline void driver_looked(struct driver *driver, uint64_t now_ns)
+{
+	/* Relaxed: as in driver_take(). */
+	atomic_store_relaxed(&driver->looked_ns, now_ns);
+}
+
+/**
+ * driver_take - take events, unless the leader sleeps or the last look is recent
+ * @age_ns: the least age of the last look
+ *
+ * Threads: workers. Return: are there any events in @batch?
+ */
+bool driver_take(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
+		 struct driver_batch *batch);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* reap.c - events of descriptors become runnable tasks; see loop.h */
+#include "core/loop/loop.h"
+#include "core/loop/work.h"
+#include "core/loop/worker.h"
+
+/*
+ * Several tasks run in the order of their events, behind those that wait already, where
+ * other workers can take them. The task of a single event goes to the LIFO slot if the
+ * worker has nothing else.
+ */
+void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
+{
+	struct driver *driver = &w->pool->driver;
+	bool alone = batch->count == 1 && !lifo_slot_peek(&w->lifo) &&
+		     local_queue_length(w->queue) == 0;
+	void *first = alone ? NULL : lifo_slot_take_owner(&w->lifo);
+	void *last;
+
+	counter_add_owner(&w->area.counters.io_reaps, 1);
+	counter_add_owner(&w->area.counters.io_events, batch->count);
+	for (unsigned i = 0; i < batch->count; i++)
+		driver->deliver(driver, batch->events[i].data.u64,
+				batch->events[i].events);
+	if (alone)
+		return;
+	last = lifo_slot_take_owner(&w->lifo);
+	if (last)
+		work_push_back_owner(w, last);
+	if (first)
+		lifo_slot_put_owner(&w->lifo, first);
+}
+
+void reap_resign_if_long(struct worker *w)
+{
+	struct driver *driver = &w->pool->driver;
+
+	if (driver_leads(driver, w->index) &&
+	    w->tick.mean_ns > DRIVER_KEEP_NS && w->pool->worker_count > 1)
+		driver_resign(driver, w->index);
+}
+
+/* Return how old the last look must be. A leader without work looks at each step. */
+static uint64_t look_age_ns(const struct worker *w, bool busy)
+{
+	const struct driver *driver = &w->pool->driver;
+
+	if (driver_leads(driver, w->index) || !driver_led(driver))
+		return busy ? DRIVER_LOOK_NS : 0;
+	return busy ? DRIVER_HELP_NS : DRIVER_LOOK_NS;
+}
+
+bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
+{
+	struct driver *driver = &w->pool->driver;
+	struct driver_batch batch;
+
+	if (!driver_attached(driver))
+		return false;
+	if (busy)
+		reap_resign_if_long(w);
+	if (!driver_take(driver, now_ns, look_age_ns(w, busy), &batch))
+		return false;
+	reap_deliver_owner(w, &batch);
+	return true;
+}

@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_driver.c - core/driver/driver.[ch]: an event is reaped, whatever polls do
+ *
+ * Three real workers, in some cases two, and the driver; its epoll is a word and a futex.
+ * Each event spawns the task with its number. Some tasks are long polls, which end when the
+ * task of an event was polled: an event that nobody reaps is a livelock, or a state in which
+ * no thread can run.
+ *
+ * The last cases leave out parts of the rules; the explorer must find them.
+ */
+#include <stdalign.h>
+
+#include "core/base/atomic.h"
+
+/* The mistake of a variant. */
+enum defect {
+	NO_DEFECT,
+	ATTACHES_UNFENCED,
+	ATTACHES_SILENTLY,     /* I11: summons nobody */
+	NEVER_RESIGNS_TO_PARK, /* a leader sleeps in a poller */
+	LEAVES_UNWATCHED, /* I12: a leader leaves the driver, and nobody watches it */
+	NOBODY_WATCHES, /* I12: a sentinel neither looks nor takes the role */
+	TAKES_INTERRUPTION, /* an interruption is an edge, which others take */
+};
+
+#define WORKERS 3
+#define LATE_NS (EXPLORE_START_NS + NS_PER_S)
+
+static enum defect defect;
+
+static void fence_of(const char *function);
+
+#define atomic_fence_seq_cst() fence_of(__func__)
+
+#include "core/driver/driver.c"
+
+#include "core/loop/pool.h"
+
+static bool leads(const struct driver *driver, unsigned i)
+{
+	return defect != LEAVES_UNWATCHED && driver_leads(driver, i);
+}
+
+static bool is_stuck(const struct driver *driver, uint64_t since_ns,
+		     unsigned *leader)
+{
+	return defect != NOBODY_WATCHES &&
+	       driver_stuck(driver, since_ns, leader);
+}
+
+#define driver_leads(driver, i) leads(driver, i)
+#define driver_stuck(driver, since_ns, leader) \
+	is_stuck(driver, since_ns, leader)
+#include "core/loop/sentinel.c"
+#undef driver_leads
+#undef driver_stuck
+
+static bool resign(struct driver *driver, unsigned i)
+{
+	return defect != NEVER_RESIGNS_TO_PARK && driver_resign(driver, i);
+}
+
+static bool looks(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
+		  struct driver_batch *batch)
+{
+	batch->count = 0;
+	return defect != NOBODY_WATCHES &&
+	       driver_take(driver, now_ns, age_ns, batch);
+}
+
+#define driver_resign(driver, i) resign(driver, i)
+#define driver_take(driver, now_ns, age_ns, batch) \
+	looks(driver, now_ns, age_ns, batch)
+#include "core/loop/work.c"
+#include "core/loop/loop.c"
+#undef driver_resign
+#undef driver_take
+
+#undef atomic_fence_seq_cst
+
+#include "tests/model/workers.h"
+
+static void fence_of(const char *function)
+{
+	if (defect == ATTACHES_UNFENCED &&
+	    strcmp(function, "driver_attach") == 0)
+		return;
+	atomic_fence_seq_cst();
+}
+
+/* ---- the kernel ----------------------------------------------------------- */
+
+#define INTERRUPTED (UINT32_C(1) << 31)
+
+/* Bit i: descriptor i is attached. */
+static atomic_u32 members;
+/* Bit i: descriptor i has an event; and INTERRUPTED. The sleeper's futex. */
+static atomic_u32 ready;
+static unsigned delivered[TASKS];
+
+int epoll_set_open(struct epoll_set *set)
+{
+	*set = (struct epoll_set){ 3, 4 };
+	return 0;
+}
+
+void epoll_set_close(const struct epoll_set *set)
+{
+	(void)set;
+}
+
+int epoll_set_nest(const struct epoll_set *set, int outer_fd)
+{
+	(void)set, (void)outer_fd;
+	return 0;
+}
+
+int epoll_set_add(const struct epoll_set *set, int fd, uint64_t data)
+{
+	(void)set;
+	explore_assert(data == (uint64_t)fd);
+	atomic_fetch_or_acq_rel(&members, 1u << fd);
+	return 0;
+}
+
+int epoll_set_remove(const struct epoll_set *set, int fd)
+{
+	(void)set;
+	atomic_fetch_and_acq_rel(&members, ~(1u << fd));
+	return 0;
+}
+
+/* Edges are taken; the interruption stays. */
+unsigned epoll_set_take(const struct epoll_set *set, struct epoll_event *events,
+			unsigned most)
+{
+	uint32_t keep = defect == TAKES_INTERRUPTION ? 0 : INTERRUPTED;
+	uint32_t now;
+	unsigned count = 0;
+
+	(void)set;
+	if (atomic_load_acquire(&ready) == 0)
+		return 0;
+	now = atomic_fetch_and_acq_rel(&ready, keep);
+	if (now & INTERRUPTED)
+		events[count++].data.u64 = EPOLL_SET_INTERRUPT;
+	for (unsigned i = 0; i < TASKS && count < most; i++) {
+		if (now >> i & 1)
+			events[count++] =
+				(struct epoll_event){ .events = EPOLLIN,
+						      .data.u64 = i };
+	}
+	return count;
+}
+
+/* As the kernel, which sleeps again if another thread has taken the event. */
+unsigned epoll_set_sleep(const struct epoll_set *set,
+			 struct epoll_event *events, unsigned most,
+			 uint64_t deadline_ns)
+{
+	unsigned count;
+
+	while ((count = epoll_set_take(set, events, most)) == 0) {
+		if (explore_now_ns() >= deadline_ns)
+			break;
+		if (deadline_ns == EPOLL_SET_NEVER)
+			explore_futex_wait(&ready, 0);
+		else
+			explore_futex_wait_until(&ready, 0, deadline_ns);
+	}
+	return count;
+}
+
+void epoll_set_interrupt(const struct epoll_set *set)
+{
+	(void)set;
+	atomic_fetch_or_acq_rel(&ready, INTERRUPTED);
+	explore_futex_wake(&ready, 1);
+}
+
+void epoll_set_clear(const struct epoll_set *set)
+{
+	(void)set;
+	atomic_fetch_and_acq_rel(&ready, ~INTERRUPTED);
+}
+
+/* An event of descriptor @i, if it is attached. */
+static void event(unsigned i)
+{
+	explore_assert(atomic_load_acquire(&members) >> i & 1);
+	atomic_fetch_or_acq_rel(&ready, 1u << i);
+	explore_futex_wake(&ready, 1);
+}
+
+/* ---- tasks ----------------------------------------------------------------- */
+
+static unsigned polled[TASKS];
+
+static void deliver(struct driver *driver, uint64_t data, uint32_t events)
+{
+	(void)driver;
+	explore_assert(events == EPOLLIN && delivered[data]++ == 0);
+	explore_assert(workers_spawn((unsigned)data) == 0);
+}
+
+static void attach(unsigned i)
+{
+	explore_assert(driver_attach(&pool.driver, (int)i, i) == 0);
+}
+
+static void wait_until_polled(unsigned i)
+{
+	while (polled[i] == 0)
+		cpu_relax();
+}
+
+static enum skua_poll finish(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	return SKUA_DONE;
+}
+
+/* A long poll, which ends when the task of event 1 was polled. */
+static enum skua_poll wait_for_first(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	wait_until_polled(1);
+	return SKUA_DONE;
+}
+
+/* The same for event 2. */
+static enum skua_poll wait_for_second(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	wait_until_polled(2);
+	return SKUA_DONE;
+}
+
+/* It attaches the first descriptor, and goes on in its poll. */
+static enum skua_poll attach_and_wait(struct skua_task *task)
+{
+	polled[0]++;
+	attach(1);
+	event(1);
+	wait_until_polled(1);
+	(void)task;
+	return SKUA_DONE;
+}
+
+/* Its worker has no time to search or sleep. */
+static enum skua_poll yield_until_first(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	if (polled[1] > 0)
+		return SKUA_DONE;
+	cpu_relax();
+	return SKUA_YIELD;
+}
+
+/* ---- outside --------------------------------------------------------------- */
+
+static void ends(void)
+{
+	pool_stop(&pool);
+}
+
+static void attaches(void)
+{
+	attach(1);
+	event(1);
+	wait_until_polled(1);
+	ends();
+}
+
+static void spawns(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	wait_until_polled(1);
+	ends();
+}
+
+/* Task 0 is beside the event, or keeps a worker until it was reaped. */
+static void attaches_and_spawns(void)
+{
+	attach(1);
+	explore_assert(workers_spawn(0) == 0);
+	event(1);
+	wait_until_polled(1);
+	wait_until_polled(0);
+	ends();
+}
+
+/* Event 2 comes while the task of event 1 is polled, which waits for it. */
+static void attaches_two(void)
+{
+	attach(1);
+	attach(2);
+	event(1);
+	wait_until_polled(1);
+	event(2);
+	wait_until_polled(2);
+	ends();
+}
+
+/* As attaches_two(), while task 0 keeps another worker. */
+static void attaches_two_and_spawns(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	attaches_two();
+}
+
+/* Nothing is ready: the leader is woken by the spawn alone. */
+static void attaches_then_spawns(void)
+{
+	attach(1);
+	explore_assert(workers_spawn(0) == 0);
+	wait_until_polled(0);
+	event(1);
+	wait_until_polled(1);
+	ends();
+}
+
+/* ---- a poller of worker 0 --------------------------------------------------- */
+
+static struct skua_poller poller;
+static atomic_u32 unparked;
+static atomic_u32 never; /* slept on, and not woken */
+
+static int poll_nothing(struct skua_poller *self)
+{
+	(void)self;
+	return 0;
+}
+
+static void park_in_poller(struct skua_poller *self, uint64_t deadline_ns)
+{
+	(void)self;
+	if (deadline_ns == SENTINEL_NEVER)
+		futex_wait(&unparked, 0);
+	else
+		futex_wait_until(&unparked, 0, deadline_ns);
+	atomic_exchange_acquire(&unparked, 0);
+}
+
+static void unpark_poller(struct skua_poller *self)
+{
+	(void)self;
+	atomic_store_release(&unparked, 1);
+	futex_wake(&unparked, 1);
+}
+
+static void sleep_until(uint64_t time_ns)
+{
+	while (explore_now_ns() < time_ns)
+		futex_wait_until(&never, 0, time_ns);
+}
+
+/* The event comes when the sentinel has retired. */
+static void attaches_late(void)
+{
+	attach(1);
+	sleep_until(LATE_NS);
+	event(1);
+	wait_until_polled(1);
+	ends();
+}
+
+/* The same with a poller of worker 0. */
+static void attaches_and_adds_poller_late(void)
+{
+	attach(1);
+	explore_assert(pool_add_poller(&pool, 0, &poller) == 0);
+	sleep_until(LATE_NS);
+	event(1);
+	wait_until_polled(1);
+	ends();
+}
+
+/* Worker 0 may be the leader when the poller is added. */
+static void attaches_and_adds_poller(void)
+{
+	attach(1);
+	explore_assert(pool_add_poller(&pool, 0, &poller) == 0);
+	event(1);
+	wait_until_polled(1);
+	ends();
+}
+
+/* ---- fixture ---------------------------------------------------------------- */
+
+static void summon(void *ctx)
+{
+	if (defect != ATTACHES_SILENTLY)
+		sentinel_summon_leader(ctx);
+}
+
+static void setup(unsigned count, skua_task_fn first, uint64_t lifo_delay_ns)
+{
+	defect = NO_DEFECT;
+	workers_reset(first, finish, lifo_delay_ns);
+	workers_place(count, 1);
+	driver_init(&pool.driver, 0, summon, &pool);
+	pool.driver.deliver = deliver;
+	memset(polled, 0, sizeof(polled));
+	memset(delivered, 0, sizeof(delivered));
+	atomic_init(&members, 0);
+	atomic_init(&ready, 0);
+	atomic_init(&unparked, 0);
+	atomic_init(&never, 0);
+	poller = (struct skua_poller){ .poll = poll_nothing,
+				       .park = park_in_poller,
+				       .unpark = unpark_poller };
+	explore_watch(&pool.sentinel, sizeof(pool.sentinel));
+	explore_watch(sights, sizeof(sights));
+}
+
+/* The polls of all workers are short so far: a leader keeps the role. */
+static void keep(void)
+{
+	for (unsigned i = 0; i < WORKERS; i++)
+		workers[i].tick.mean_ns = 0;
+}
+
+static void setup_one(void)
+{
+	setup(1, finish, SENTINEL_NEVER);
+}
+
+static void setup_two(void)
+{
+	setup(2, finish, SENTINEL_NEVER);
+}
+
+static void setup_two_keep(void)
+{
+	setup_two();
+	keep();
+}
+
+static void setup_inside(void)
+{
+	setup(2, attach_and_wait, SENTINEL_NEVER);
+}
+
+static void setup_beside_long(void)
+{
+	setup(2, wait_for_first, LIFO_DELAY_NS);
+}
+
+static void setup_beside_long_keep(void)
+{
+	setup_beside_long();
+	keep();
+}
+
+static void setup_long_event(unsigned count, uint64_t lifo_delay_ns)
+{
+	setup(count, finish, lifo_delay_ns);
+	tasks[1].poll = wait_for_second;
+}
+
+static void setup_event_long(void)
+{
+	setup_long_event(2, SENTINEL_NEVER);
+}
+
+static void setup_event_long_keep(void)
+{
+	setup_long_event(2, SENTINEL_NEVER);
+	keep();
+}
+
+static void setup_event_long_keep_lifo(void)
+{
+	setup_long_event(2, LIFO_DELAY_NS);
+	keep();
+}
+
+static void setup_event_long_of_three(void)
+{
+	setup_long_event(3, LIFO_DELAY_NS);
+	tasks[0].poll = wait_for_second;
+}
+
+static void setup_event_long_of_three_keep(void)
+{
+	setup_event_long_of_three();
+	keep();
+}
+
+static void setup_event_long_of_groups_keep(void)
+{
+	setup_event_long_of_three();
+	workers_place(3, 3);
+	keep();
+}
+
+static void setup_busy(void)
+{
+	setup(1, yield_until_first, SENTINEL_NEVER);
+}
+
+static void setup_attaches_unfenced(void)
+{
+	setup_two();
+	defect = ATTACHES_UNFENCED;
+}
+
+static void setup_attaches_silently(void)
+{
+	setup_inside();
+	defect = ATTACHES_SILENTLY;
+}
+
+static void setup_never_resigns_to_park(void)
+{
+	setup_two_keep();
+	defect = NEVER_RESIGNS_TO_PARK;
+}
+
+static void setup_leaves_unwatched(void)
+{
+	setup_event_long_keep();
+	defect = LEAVES_UNWATCHED;
+}
+
+static void setup_nobody_watches(void)
+{
+	setup_event_long_keep();
+	defect = NOBODY_WATCHES;
+}
+
+static void setup_takes_interruption(void)
+{
+	setup_event_long_of_three_keep();
+	defect = TAKES_INTERRUPTION;
+}
+
+static void check(void)
+{
+	explore_assert(delivered[1] == 1 && polled[1] == 1);
+}
+
+static void check_two(void)
+{
+	check();
+	explore_assert(delivered[2] == 1 && polled[2] == 1);
+}
+
+/* ---- cases ------------------------------------------------------------------ */
+
+#define FEW(EXECUTIONS)      EXPLORE_WITHIN(3, 2), .random = (EXECUTIONS)
+#define MANY(EXECUTIONS)     EXPLORE_WITHIN(12, 6), .random = (EXECUTIONS)
+#define ONE_AND(OUTSIDE)     workers_run_0, OUTSIDE
+#define WORKERS_AND(OUTSIDE) workers_run_0, workers_run_1, OUTSIDE
+#define THREE_AND(OUTSIDE)   workers_run_0, workers_run_1, workers_run_2, OUTSIDE
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("one__few", setup_one, check, ONE_AND(attaches)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("one_busy__few", setup_busy, check,
+		       ONE_AND(attaches_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("two__few", setup_two, check, WORKERS_AND(attaches)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("two__many", setup_two, check, WORKERS_AND(attaches)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("two__late__few", setup_two_keep, check,
+		       WORKERS_AND(attaches_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("inside__few", setup_inside, check, WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("inside__many", setup_inside, check,
+		       WORKERS_AND(spawns)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("beside_spawn__few", setup_two_keep, check,
+		       WORKERS_AND(attaches_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("beside_spawn__many", setup_two_keep, check,
+		       WORKERS_AND(attaches_and_spawns)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("after_spawn__few", setup_two_keep, check,
+		       WORKERS_AND(attaches_then_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("beside_long__few", setup_beside_long, check,
+		       WORKERS_AND(attaches_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("beside_long__keep__few", setup_beside_long_keep, check,
+		       WORKERS_AND(attaches_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("event_long__few", setup_event_long, check_two,
+		       WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("event_long__many", setup_event_long, check_two,
+		       WORKERS_AND(attaches_two)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("event_long__keep__few", setup_event_long_keep,
+		       check_two, WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("event_long__keep__many", setup_event_long_keep,
+		       check_two, WORKERS_AND(attaches_two)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("event_long__keep__lifo__few",
+		       setup_event_long_keep_lifo, check_two,
+		       WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("two_long_of_three__few", setup_event_long_of_three,
+		       check_two, THREE_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("two_long_of_three__keep__few",
+		       setup_event_long_of_three_keep, check_two,
+		       THREE_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("two_long_of_three__keep__many",
+		       setup_event_long_of_three_keep, check_two,
+		       THREE_AND(attaches_two_and_spawns)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("two_long_of_groups__keep__few",
+		       setup_event_long_of_groups_keep, check_two,
+		       THREE_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller_alone__few", setup_one, check,
+		       ONE_AND(attaches_and_adds_poller)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller__few", setup_two_keep, check,
+		       WORKERS_AND(attaches_and_adds_poller)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller__late__few", setup_two_keep, check,
+		       WORKERS_AND(attaches_and_adds_poller_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller_alone__late__few", setup_one, check,
+		       ONE_AND(attaches_and_adds_poller_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller__many", setup_two_keep, check,
+		       WORKERS_AND(attaches_and_adds_poller)),
+	  MANY(15000) },
+
+	{ EXPLORE_BUG("attaches_unfenced", "livelock", setup_attaches_unfenced,
+		      check, WORKERS_AND(attaches)),
+	  FEW(200000) },
+	{ EXPLORE_BUG("attaches_silently", "", setup_attaches_silently, check,
+		      WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_BUG("never_resigns_to_park", "livelock",
+		      setup_never_resigns_to_park, check,
+		      WORKERS_AND(attaches_and_adds_poller_late)),
+	  FEW(15000) },
+	{ EXPLORE_BUG("leaves_unwatched", "", setup_leaves_unwatched, check_two,
+		      WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_BUG("nobody_watches", "", setup_nobody_watches, check_two,
+		      WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_BUG("takes_interruption", "", setup_takes_interruption,
+		      check_two, THREE_AND(attaches_two_and_spawns)),
+	  FEW(200000) },
+};
+
+EXPLORE_MAIN(cases)
