@@ -108,19 +108,26 @@ static void set_phase(struct skua_wait *wait, enum wait_phase phase)
 	atomic_store_relaxed(wait_phase(wait), phase);
 }
 
-void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
-		     bool first)
+/* Put a wait into a list: before all others, or after them. */
+static void insert_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+			  bool first)
 {
 	struct skua_wait *next = first ? waiters->first : NULL;
 	struct skua_wait *previous = first ? NULL : waiters->last;
 
-	if (task_of(wait))
-		schedule_add_reference(task_of(wait));
 	wait->link[NEXT] = next;
 	wait->link[PREVIOUS] = previous;
 	*(next ? &next->link[PREVIOUS] : &waiters->last) = wait;
 	*(previous ? &previous->link[NEXT] : &waiters->first) = wait;
 	waiters->count++;
+}
+
+void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+		     bool first)
+{
+	if (task_of(wait))
+		schedule_add_reference(task_of(wait));
+	insert_locked(waiters, wait, first);
 	set_phase(wait, WAIT_ARMED);
 }
 
@@ -141,6 +148,13 @@ void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait)
 	/* Not the last one: the caller polls the task. */
 	if (task_of(wait))
 		schedule_drop(task_of(wait));
+}
+
+void wait_move_locked(struct skua_waiters *from, struct skua_waiters *to,
+		      struct skua_wait *wait)
+{
+	remove_locked(from, wait);
+	insert_locked(to, wait, false);
 }
 
 void wait_choose_locked(struct skua_waiters *waiters, struct skua_wait *wait,

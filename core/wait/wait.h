@@ -88,6 +88,11 @@ void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 /* wait_withdraw_locked - take an armed wait out of its list; by its waiter */
 void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait);
 
+/* wait_move_locked - move an armed wait to the end of another list, which has the same
+ * lock */
+void wait_move_locked(struct skua_waiters *from, struct skua_waiters *to,
+		      struct skua_wait *wait);
+
 /* wait_choose_locked - move an armed wait from its list to a chain */
 void wait_choose_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 			struct wait_chain *chain);
