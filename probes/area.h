@@ -137,6 +137,21 @@ struct area_runtime {
 	 * the counts of the runtime. 0, or a struct without these words: one group. */
 	uint32_t group_count;
 	uint32_t group_bytes;
+
+	/* The address of the struct area_blocking. */
+	uint64_t blocking;
+};
+
+/* The pool of threads for calls that block. Writers: threads that hold the lock of its
+ * list of queued calls. */
+struct area_blocking {
+	uint32_t threads;
+	uint32_t running; /* calls that threads run */
+	uint32_t queued;  /* calls that wait for a thread */
+	uint32_t waiting; /* calls that wait for a place in the queue */
+	/* Constant: the limits of threads and queued. */
+	uint32_t max_threads;
+	uint32_t max_queued;
 };
 
 /* The stacks of fibers that the workers of a node share. Writers: threads that hold its
@@ -185,6 +200,7 @@ enum area_wait_kind {
 	AREA_WAITS_BROADCAST,
 	AREA_WAITS_SPSC_SEND,
 	AREA_WAITS_SPSC_RECEIVE,
+	AREA_WAITS_BLOCKING, /* object: the library's pool of threads */
 	AREA_WAITS_COUNT,
 };
 

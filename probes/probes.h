@@ -46,6 +46,7 @@ enum probe_park_reason {
 	PROBE(worker_start, 2) \
 	PROBE(worker_stop, 1)  \
 	PROBE(io_takeover, 2)
+PROBE(blocking_full, 2)
 
 #if PROBES_EXIST
 
@@ -146,6 +147,14 @@ static inline void probe_stall(unsigned worker, const void *type, uint64_t ns)
 {
 	if (probe_stall_enabled())
 		probe_stall_hit(worker, (uintptr_t)type, ns, 0);
+}
+
+/* probe_blocking_full - report that a call has to wait for a place in the queue of the
+ * blocking pool: @queued calls are there, and @waiting callers wait for a place */
+static inline void probe_blocking_full(uint64_t queued, uint64_t waiting)
+{
+	if (probe_blocking_full_enabled())
+		probe_blocking_full_hit(queued, waiting, 0, 0);
 }
 
 /* probe_worker_start - report that the thread of a worker begins; @thread: its gettid() */

@@ -33,6 +33,7 @@ static inline const char *wait_kind_name(uint32_t kind)
 		[AREA_WAITS_BROADCAST] = "broadcast",
 		[AREA_WAITS_SPSC_SEND] = "spsc, to send",
 		[AREA_WAITS_SPSC_RECEIVE] = "spsc, to receive",
+		[AREA_WAITS_BLOCKING] = "blocking call",
 	};
 	_Static_assert(sizeof(names) / sizeof(names[0]) == AREA_WAITS_COUNT,
 		       "the last kind has a name");

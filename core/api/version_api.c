@@ -29,20 +29,20 @@ struct size {
 	}
 
 static const struct size sizes[] = {
-	SIZE(skua_allocator),    SIZE(skua_barrier),    SIZE(skua_broadcast),
-	SIZE(skua_channel),      SIZE(skua_condition),  SIZE(skua_config),
-	SIZE(skua_cpu),          SIZE(skua_ctx),        SIZE(skua_error),
-	SIZE(skua_event),        SIZE(skua_fiber),      SIZE(skua_group),
-	SIZE(skua_hooks),        SIZE(skua_job),        SIZE(skua_interval),
-	SIZE(skua_mutex),        SIZE(skua_node),       SIZE(skua_notify),
-	SIZE(skua_numa_node),    SIZE(skua_once),       SIZE(skua_oneshot),
-	SIZE(skua_sync_name),    SIZE(skua_poller),     SIZE(skua_reduction),
-	SIZE(skua_rwlock),       SIZE(skua_scope),      SIZE(skua_semaphore),
-	SIZE(skua_stall),        SIZE(skua_stats),      SIZE(skua_subscription),
-	SIZE(skua_task),         SIZE(skua_task_type),  SIZE(skua_timer),
-	SIZE(skua_times),        SIZE(skua_type_stats), SIZE(skua_wait),
-	SIZE(skua_waiters),      SIZE(skua_waker),      SIZE(skua_watch),
-	SIZE(skua_worker_stats), SIZE(skua_spsc),
+	SIZE(skua_allocator),    SIZE(skua_barrier),      SIZE(skua_blocking),
+	SIZE(skua_broadcast),    SIZE(skua_channel),      SIZE(skua_condition),
+	SIZE(skua_config),       SIZE(skua_cpu),          SIZE(skua_ctx),
+	SIZE(skua_error),        SIZE(skua_event),        SIZE(skua_fiber),
+	SIZE(skua_group),        SIZE(skua_hooks),        SIZE(skua_job),
+	SIZE(skua_interval),     SIZE(skua_mutex),        SIZE(skua_node),
+	SIZE(skua_notify),       SIZE(skua_numa_node),    SIZE(skua_once),
+	SIZE(skua_oneshot),      SIZE(skua_sync_name),    SIZE(skua_poller),
+	SIZE(skua_reduction),    SIZE(skua_rwlock),       SIZE(skua_scope),
+	SIZE(skua_semaphore),    SIZE(skua_stall),        SIZE(skua_stats),
+	SIZE(skua_subscription), SIZE(skua_task),         SIZE(skua_task_type),
+	SIZE(skua_timer),        SIZE(skua_times),        SIZE(skua_type_stats),
+	SIZE(skua_wait),         SIZE(skua_waiters),      SIZE(skua_waker),
+	SIZE(skua_watch),        SIZE(skua_worker_stats), SIZE(skua_spsc),
 };
 
 size_t skua_sizeof(const char *type)

@@ -22,7 +22,12 @@
 #define DEFAULT_STEAL_MAX_FAR 1u
 #define DEFAULT_FAR_SAMPLES   2u
 #define DEFAULT_FIBER_STACK   65536u
-#define DEFAULT_FAR_DELAY_NS  UINT64_C(5000)
+/* libuv has 4, and lookups starve its file operations; Tokio has 512. */
+#define DEFAULT_BLOCKING_THREADS 64u
+/* Guesses. */
+#define DEFAULT_BLOCKING_QUEUED  1024u
+#define DEFAULT_BLOCKING_IDLE_NS UINT64_C(10000000000)
+#define DEFAULT_FAR_DELAY_NS     UINT64_C(5000)
 /* About the time of a wake-up. A guess; the workload region retunes it: with 1 and
  * 3 us, calls of 3 to 4 us suffer, and with 6 us calls of 40 us are no slower. */
 #define YOUNG_NS UINT64_C(5000)
@@ -162,6 +167,33 @@ static int check_stealing(const struct skua_config *cfg, struct skua_error *err)
 	return 0;
 }
 
+static int check_blocking(const struct skua_config *cfg, struct skua_error *err)
+{
+	if (cfg->blocking_threads > SKUA_MAX_BLOCKING_THREADS)
+		return error_set(err, -EINVAL,
+				 "blocking_threads: %" PRIu32
+				 ", allowed are 1 to %d, or 0 for %u",
+				 cfg->blocking_threads,
+				 SKUA_MAX_BLOCKING_THREADS,
+				 DEFAULT_BLOCKING_THREADS);
+	if (cfg->blocking_queued > SKUA_MAX_BLOCKING_QUEUED)
+		return error_set(err, -EINVAL,
+				 "blocking_queued: %" PRIu32
+				 ", allowed are 1 to %d, or 0 for %u",
+				 cfg->blocking_queued, SKUA_MAX_BLOCKING_QUEUED,
+				 DEFAULT_BLOCKING_QUEUED);
+	if (cfg->blocking_idle_ns != 0 &&
+	    cfg->blocking_idle_ns < SKUA_MIN_BLOCKING_IDLE_NS)
+		return error_set(err, -EINVAL,
+				 "blocking_idle_ns: %" PRIu64
+				 ", allowed are at least %" PRIu64
+				 ", SKUA_FOREVER_NS, or 0 for %" PRIu64,
+				 cfg->blocking_idle_ns,
+				 SKUA_MIN_BLOCKING_IDLE_NS,
+				 DEFAULT_BLOCKING_IDLE_NS);
+	return 0;
+}
+
 static int check_callbacks(const struct skua_config *cfg,
 			   struct skua_error *err)
 {
@@ -243,6 +275,18 @@ static int check_placement(const struct skua_config *cfg,
 				 "placement: SKUA_PLACE_LISTED (listed), "
 				 "needed are CPUs in cpus or SKUA_CPUS");
 	return 0;
+}
+
+static void fill_in_blocking(struct config *out, const struct skua_config *cfg)
+{
+	out->blocking_threads = cfg->blocking_threads
+					? cfg->blocking_threads
+					: DEFAULT_BLOCKING_THREADS;
+	out->blocking_queued = cfg->blocking_queued ? cfg->blocking_queued
+						    : DEFAULT_BLOCKING_QUEUED;
+	out->blocking_idle_ns = cfg->blocking_idle_ns
+					? cfg->blocking_idle_ns
+					: DEFAULT_BLOCKING_IDLE_NS;
 }
 
 static uint64_t spin(const struct skua_config *cfg, bool oversubscribed)
@@ -327,6 +371,7 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 	out->stall_signal = cfg->stall_signal;
 	out->fiber_stack =
 		cfg->fiber_stack ? cfg->fiber_stack : DEFAULT_FIBER_STACK;
+	fill_in_blocking(out, cfg);
 	if (cfg->hooks)
 		memcpy(&out->hooks, cfg->hooks, hooks_size(cfg));
 }
@@ -345,6 +390,8 @@ static int check(const struct skua_config *cfg, struct skua_error *err)
 		code = check_stealing(cfg, err);
 	if (!code)
 		code = check_stalls(cfg, err);
+	if (!code)
+		code = check_blocking(cfg, err);
 	return code ? code : check_callbacks(cfg, err);
 }
 

@@ -18,8 +18,11 @@ struct config {
 	uint64_t stall_limit_ns; /* 0: none */
 	int stall_signal;        /* 0: any free one; negative: none */
 	uint32_t fiber_stack;    /* in bytes */
-	bool pinned;             /* each worker is bound to its own CPUs */
-	bool limited;            /* the CPU quota is less than cpus.count */
+	uint32_t blocking_threads;
+	uint32_t blocking_queued;
+	uint64_t blocking_idle_ns; /* SKUA_FOREVER_NS: never */
+	bool pinned;               /* each worker is bound to its own CPUs */
+	bool limited;              /* the CPU quota is less than cpus.count */
 	bool caller_driven;
 	bool realtime;
 	bool lock_memory;

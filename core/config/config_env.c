@@ -85,6 +85,19 @@ static const struct variable variables[] = {
 	  FIELD(fiber_stack),
 	  .min = SKUA_MIN_STACK,
 	  .max = SKUA_MAX_STACK },
+	{ .name = "SKUA_BLOCKING_THREADS",
+	  FIELD(blocking_threads),
+	  .min = 1,
+	  .max = SKUA_MAX_BLOCKING_THREADS },
+	{ .name = "SKUA_BLOCKING_QUEUED",
+	  FIELD(blocking_queued),
+	  .min = 1,
+	  .max = SKUA_MAX_BLOCKING_QUEUED },
+	{ .name = "SKUA_BLOCKING_IDLE_NS",
+	  FIELD(blocking_idle_ns),
+	  .min = SKUA_MIN_BLOCKING_IDLE_NS,
+	  .max = SKUA_FOREVER_NS - 1,
+	  .words = { { "forever", SKUA_FOREVER_NS } } },
 };
 
 /* lookup - return the text of a variable; NULL if it is not set or is empty, or if the

@@ -67,6 +67,7 @@ static _Unwind_Reason_Code refuse(_Unwind_Action actions, const char *what)
 	}
 
 KIND(allocator, "a function of struct skua_allocator")
+KIND(blocking, "a function that skua_blocking_call() or _start() was given")
 KIND(call, "a function that skua_call() was given")
 KIND(fiber, "the function of a fiber")
 KIND(hook, "a function of struct skua_hooks")

@@ -55,6 +55,7 @@ void publish(struct skua_runtime *rt)
 	area->stacks_count = rt->worker_memory.allocs.count;
 	area->stacks_bytes = sizeof(*rt->worker_memory.allocs.nodes);
 	area->names = ADDRESS(&rt->names.first);
+	area->blocking = ADDRESS(&rt->blocking.area);
 	publish_queues(pool, area);
 	root_add(area, pool->generation);
 }

@@ -88,6 +88,7 @@ static int init_memory(struct skua_runtime *rt)
 			 &rt->wait_samples);
 	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);
 	stall_init(&rt->watch, &rt->pool, &rt->config);
+	blocking_init(&rt->blocking, &rt->pool, &rt->config);
 	return code;
 }
 
@@ -132,6 +133,7 @@ static void stop_threads(struct skua_runtime *rt)
 	/* Stop the watcher first, because it sends signals to the workers'
 	 * threads. */
 	stall_stop(&rt->watch);
+	blocking_stop(&rt->blocking);
 	pool_stop(&rt->pool);
 	worker_threads_join(&rt->threads);
 	rt->stopped = true;
@@ -287,7 +289,10 @@ static int may_wait(const struct skua_runtime *rt)
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;
 	fiber_check_stack();
-	return current_here() || stall_here(&rt->watch) ? -EDEADLK : 0;
+	return current_here() || stall_here(&rt->watch) ||
+			       blocking_here == &rt->blocking
+		       ? -EDEADLK
+		       : 0;
 }
 
 /* may_drain - as may_wait(), for a wait that also covers the caller's own fork region */

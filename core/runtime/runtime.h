@@ -3,6 +3,7 @@
 #ifndef SKUA_CORE_RUNTIME_RUNTIME_H
 #define SKUA_CORE_RUNTIME_RUNTIME_H
 
+#include "core/blocking/blocking.h"
 #include "core/runtime/affinity.h"
 #include "core/config/config.h"
 #include "core/runtime/drive.h"
@@ -32,6 +33,7 @@ struct skua_runtime {
 	struct affinity affinity; /* unused in a caller-driven runtime */
 	struct stall_watch watch;
 	struct worker_threads threads;
+	struct blocking blocking;
 	/* The threads were joined. Writer: the thread that shuts down. */
 	bool stopped;
 	struct names names;

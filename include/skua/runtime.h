@@ -23,7 +23,8 @@ struct skua_task;
 /* Flags of struct skua_config. */
 #define SKUA_UNPINNED (1u << 0) /* bind no worker: the kernel places them */
 #define SKUA_NO_ENV   (1u << 1) /* ignore the environment variables */
-/* Create no threads: the only worker runs inside skua_runtime_poll(). */
+/* Create no threads, except for calls of skua/blocking.h: the only worker runs inside
+ * skua_runtime_poll(). */
 #define SKUA_CALLER_DRIVEN (1u << 2)
 /* Use huge pages for per-worker memory. */
 #define SKUA_HUGE_PAGES  (1u << 3)
@@ -58,6 +59,11 @@ struct skua_task;
 /* The minimum and the maximum of stall_limit_ns. */
 #define SKUA_MIN_STALL_LIMIT_NS UINT64_C(100000)
 #define SKUA_MAX_STALL_LIMIT_NS UINT64_C(1000000000000)
+/* The maxima of blocking_threads and blocking_queued, and the minimum of
+ * blocking_idle_ns. */
+#define SKUA_MAX_BLOCKING_THREADS 4096
+#define SKUA_MAX_BLOCKING_QUEUED  1000000000
+#define SKUA_MIN_BLOCKING_IDLE_NS UINT64_C(1000)
 /* Special value of stall_signal: no signal, so reports have no stack. */
 #define SKUA_STALL_NO_SIGNAL (-1)
 
@@ -176,6 +182,13 @@ struct skua_hooks {
  * @fiber_stack: size of the stacks of fibers that name none, in bytes, SKUA_MIN_STACK to
  *         SKUA_MAX_STACK (skua/fiber.h), rounded up to a power of two; 0 = 65,536.
  *         Stacks come from mmap(), also with an @allocator
+ * @blocking_threads: maximum number of threads for calls that block (skua/blocking.h), 1
+ *         to SKUA_MAX_BLOCKING_THREADS; 0 = 64
+ * @blocking_queued: maximum number of such calls that are queued for a thread, 1 to
+ *         SKUA_MAX_BLOCKING_QUEUED; the callers of others wait for a place; 0 = 1,024
+ * @blocking_idle_ns: how long such a thread is idle before it ends, in nanoseconds, at
+ *         least SKUA_MIN_BLOCKING_IDLE_NS; SKUA_FOREVER_NS = it does not end; 0 =
+ *         10,000,000,000
  *
  * Memory. Without an allocator, and if the calling thread may have memory on more
  * than one NUMA node, the memory of each pinned worker (its state, its queue, its
@@ -219,7 +232,9 @@ struct skua_hooks {
  * SKUA_STEAL_ATTEMPTS, SKUA_MAX_QUEUED, SKUA_SPIN_NS (a number, "never" or
  * "forever"), SKUA_LIFO_STEAL_DELAY_NS (a number or "private"), SKUA_STEAL_MAX,
  * SKUA_STEAL_MAX_FAR, SKUA_FAR_DELAY_NS, SKUA_FAR_SAMPLES, SKUA_STALL_LIMIT_NS
- * (ignored with SKUA_CALLER_DRIVEN), SKUA_FIBER_STACK, SKUA_CPUS, SKUA_UNPINNED, SKUA_HUGE_PAGES and
+ * (ignored with SKUA_CALLER_DRIVEN), SKUA_FIBER_STACK, SKUA_BLOCKING_THREADS,
+ * SKUA_BLOCKING_QUEUED, SKUA_BLOCKING_IDLE_NS (a number or "forever"), SKUA_CPUS,
+ * SKUA_UNPINNED, SKUA_HUGE_PAGES and
  * SKUA_TRACK_TASKS ("0" or "1"), SKUA_MEASURE_TOPOLOGY ("1" for the flag of that
  * name, "0" for SKUA_TRUST_TOPOLOGY; ignored if one of the two is set), and
  * SKUA_PLACEMENT ("default", "compact", "scatter", "cores", "caches" or "listed"). In
@@ -247,10 +262,13 @@ struct skua_config {
 	uint64_t stall_limit_ns;
 	int stall_signal;
 	uint32_t fiber_stack;
+	uint32_t blocking_threads;
+	uint32_t blocking_queued;
+	uint64_t blocking_idle_ns;
 };
 
 /* clang-format off */
-#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, SKUA_PLACE_DEFAULT, 0, 0, 0 }
+#define SKUA_CONFIG_INIT { sizeof(struct skua_config), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, SKUA_PLACE_DEFAULT, 0, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /**

@@ -4,6 +4,7 @@
 #define SKUA_H
 
 #include <skua/base.h>
+#include <skua/blocking.h>
 #include <skua/channel.h>
 #include <skua/fiber.h>
 #include <skua/fork.h>

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define VARIABLES 64
+#define VARIABLES 128
 #define WATCHED   16 /* ranges */
 #define FREED     16
 

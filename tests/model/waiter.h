@@ -12,8 +12,10 @@
 #define LOCK_SPINS 0 /* each look at the lock is a step */
 #include "core/wait/wait.c"
 
-#define WAITER_THREADS 4
-#define WAITER_CALLS   4 /* that wait, of each thread */
+#define WAITER_THREADS 5
+#ifndef WAITER_CALLS
+#define WAITER_CALLS 4 /* that wait, of each thread */
+#endif
 
 /* Comes at any time after the start, if the explorer wants. */
 #define SOON_NS (EXPLORE_START_NS + 1000)

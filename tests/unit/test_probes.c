@@ -93,6 +93,11 @@ static void fire_worker_start(void)
 	probe_worker_start(6, 1234);
 }
 
+static void fire_blocking_full(void)
+{
+	probe_blocking_full(1024, 3);
+}
+
 static void fire_worker_stop(void)
 {
 	probe_worker_stop(8);
@@ -140,6 +145,7 @@ static const struct probe probes[] = {
 	ROW(worker_start, {6, 1234}),
 	ROW(worker_stop, {8}),
 	ROW(io_takeover, {3, 5}),
+	ROW(blocking_full, {1024, 3}),
 };
 /* clang-format on */
 
