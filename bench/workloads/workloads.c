@@ -32,6 +32,8 @@ const struct workload *const workloads[] = {
 	&workload_oneshot,
 	&workload_broadcast,
 	&workload_watch,
+	&workload_blocking,
+	&workload_blocking_sleeps,
 	&workload_wake,
 	&workload_timers,
 	&workload_rpc,

@@ -17,6 +17,8 @@ extern const struct workload workload_broadcast;
 extern const struct workload workload_oneshot;
 extern const struct workload workload_watch;
 extern const struct workload workload_chained_spawn;
+extern const struct workload workload_blocking;
+extern const struct workload workload_blocking_sleeps;
 extern const struct workload workload_channel;
 extern const struct workload workload_channel_mpmc;
 extern const struct workload workload_channel_round_trip;

@@ -30,6 +30,8 @@
 //	              the same with package sync and channels (sync.go)
 //	oneshot, broadcast, watch
 //	              the same with channels (values.go)
+//	blocking, blocking_sleeps
+//	              goroutines that make system calls (blocking.go)
 //	timers        one task adds and stops 10^6 timers; meanwhile 1,000 tasks
 //	              sleep 1 to 51 ms beside two busy tasks for each worker
 //	uts           unbalanced tree search with a task for each node
@@ -561,6 +563,10 @@ func init() {
 		{"oneshot", "A task sends a number once, and receives it", setupOneshot},
 		{"broadcast", "A task sends numbers, and four receive each", setupBroadcast},
 		{"watch", "Two tasks set a number, and wait for the other's", setupWatch},
+		{"blocking", "A task makes a system call that does nothing",
+			(&blockings{fibers: 1, times: 20000}).setup},
+		{"blocking_sleeps", "Tasks make a system call that sleeps for 50 us",
+			(&blockings{fibers: 1000, times: 1, sleepNs: 50000}).setup},
 		{"wake", "Latency of a task woken by another thread", setupWake},
 		{"timers", "Add and stop 10^6 timers; lateness of timers under load", setupTimers},
 		{"rpc", "Calls in an open loop, compared with an ideal queue", setupRPC},

@@ -31,6 +31,8 @@
 //!                 the same with tokio::sync, and a task for each fiber (sync.rs)
 //!   oneshot, broadcast, watch
 //!                 the same with tokio::sync (values.rs)
+//!   blocking, blocking_sleeps
+//!                 the same with spawn_blocking() (blocking.rs)
 //!   uts           unbalanced tree search with a task for each node
 //!   rpc           20,000 calls in an open loop with a task for each call, by the
 //!                 same plan, spawned by a pinned thread that spins
@@ -49,6 +51,7 @@
 //!
 //! The runtime has its I/O and time drivers enabled, as in Tokio's benchmark.
 
+mod blocking;
 mod channels;
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -589,6 +592,16 @@ const PEER: Peer = Peer {
             "watch",
             "Two tasks set a number, and wait for the other's",
             values::watch,
+        ),
+        case(
+            "blocking",
+            "A task calls a function by spawn_blocking()",
+            blocking::blocking,
+        ),
+        case(
+            "blocking_sleeps",
+            "Tasks call a function that sleeps for 50 us",
+            blocking::blocking_sleeps,
         ),
         case(
             "wake",
