@@ -363,7 +363,10 @@ int ledger_open(struct ledger *l, struct trace *trace)
 	code = trace_play(trace, &l->sink);
 	if (code == 0)
 		code = l->failed;
-	return code ? code : ledger_settle_waits(l);
+	if (code)
+		return code;
+	ledger_settle_steps(l);
+	return ledger_settle_waits(l);
 }
 
 /* ---- types --------------------------------------------------------------- */

@@ -15,9 +15,13 @@ enum ledger_doing {
 	LEDGER_SEARCH, /* a search that found work */
 };
 
-/* The activity of a worker from @from_ns until the next step. */
+/* The activity of a worker from @from_ns until the next step. @decides: index of the last
+ * step, this one included, that tells where a task came from: it has taken injected tasks,
+ * or follows a search; 0: none. @work: index of the first poll or job, this step included;
+ * the last index if there is none. */
 struct ledger_step {
 	uint64_t from_ns;
+	size_t decides, work;
 	uint8_t doing; /* enum ledger_doing */
 	bool injected; /* it has just taken tasks from the injection queue */
 	bool unseen;   /* it began before the recording */
@@ -75,6 +79,9 @@ int ledger_settle_waits(struct ledger *ledger);
 void ledger_split_wait(const struct ledger *ledger,
 		       const struct ledger_item *item,
 		       struct ledger_split *split);
+
+/* ledger_settle_steps - after the last event, prepare ledger_split() */
+void ledger_settle_steps(struct ledger *ledger);
 
 /* ---- parts (ledger_split.c) -------------------------------------------------- */
 

@@ -239,6 +239,29 @@ static void split_span(const struct span *span, uint64_t from_ns,
 
 /* ---- items --------------------------------------------------------------- */
 
+/* Does a step tell where a task that is polled after it came from? */
+static bool decides(const struct ledger_step *step)
+{
+	return step->injected || step[-1].doing == LEDGER_SEARCH;
+}
+
+static void settle_steps(struct ledger_step *steps, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		steps[i].decides =
+			decides(&steps[i]) ? i : steps[i - 1].decides;
+	for (size_t i = count; i-- > 0;)
+		steps[i].work = i + 1 == count || is_work(&steps[i])
+					? i
+					: steps[i + 1].work;
+}
+
+void ledger_settle_steps(struct ledger *l)
+{
+	for (unsigned i = 0; i < trace_sources(l->trace); i++)
+		settle_steps(l->tracks[i].steps, l->tracks[i].count);
+}
+
 /* Find the search by which the poller got the task: that of the last steal
  * between ready and the poll. */
 static bool find_search(const struct ledger *l, const struct ledger_item *item,
@@ -249,28 +272,23 @@ static bool find_search(const struct ledger *l, const struct ledger_item *item,
 
 	if (item->home == item->track || i == s->count)
 		return false;
+	i = s->steps[i].decides;
+	if (i == 0 || s->steps[i].from_ns <= item->ready_ns ||
+	    s->steps[i].injected)
+		return false;
 	/* A search ends where the next step begins. */
-	for (; i > 0 && s->steps[i].from_ns > item->ready_ns; i--) {
-		if (s->steps[i].injected)
-			return false;
-		*at = i - 1;
-		if (s->steps[*at].doing == LEDGER_SEARCH)
-			return s->steps[*at].name != LEDGER_NOBODY;
-	}
-	return false;
+	*at = i - 1;
+	return s->steps[*at].name != LEDGER_NOBODY;
 }
 
 /* The end of the move: when the thief first did other work, or polled the task. */
 static uint64_t moved_ns(const struct ledger *l, const struct ledger_item *item,
 			 size_t search)
 {
-	const struct ledger_steps *s = &l->tracks[item->track];
+	const struct ledger_step *steps = l->tracks[item->track].steps;
+	uint64_t work_ns = steps[steps[search].work].from_ns;
 
-	while (search + 1 < s->count && !is_work(&s->steps[search]))
-		search++;
-	return s->steps[search].from_ns < item->begin_ns
-		       ? s->steps[search].from_ns
-		       : item->begin_ns;
+	return work_ns < item->begin_ns ? work_ns : item->begin_ns;
 }
 
 /* Split the time up to the end of the move: the victim has the task until the

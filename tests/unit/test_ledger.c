@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include "bpf/cli/clock.h"
 #include "bpf/recording/offcpu.h"
 #include "bpf/why/ledger.h"
 #include "probes/area.h"
@@ -609,6 +610,48 @@ TEST(judge__many_wait_behind_one_holder__it_is_named)
 	is(f, TASK + 1,
 	   "waited 40000, queued 20, running 10, waited 40 us for mutex "
 	   "accounts, held by other, which ran for 40 us");
+}
+
+static uint64_t cpu_ns(void)
+{
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Two tasks have the lock in turns, and are queued behind many polls. The time to judge must
+ * not be that of all polls for each turn, which would be hundreds of times longer than the
+ * time to read them. */
+TEST(judge__holders_alternate_behind_many_polls__takes_no_longer_than_reading)
+{
+	enum { POLLS = 200000, TURNS = 2000 };
+	struct file *f = *state;
+	uint64_t ns = 130, from;
+
+	clock_at(f, 100);
+	ready(f, 2, 110, TASK + 1);
+	ready(f, 2, 110, TASK + 2);
+	note(f, 1, 120, EVENT_BEGIN, TASK, TYPE, EVENT_NAME_TYPE, 0);
+	note(f, 1, 121, EVENT_WAIT, TASK, LOCK, AREA_WAITS_MUTEX, 0);
+	note(f, 1, 121, EVENT_HELD, TASK + 1, LOCK, 0, 0);
+	note(f, 1, 122, EVENT_END, TASK, 0, SKUA_PENDING, 0);
+	for (uint64_t i = 0; i < POLLS; i++, ns += 10) {
+		poll(f, 0, ns, ns + 5, TASK + 10, OTHER);
+		if (i % (POLLS / TURNS) == 0)
+			note(f, 0, ns + 6, EVENT_HELD,
+			     TASK + 1 + i / (POLLS / TURNS) % 2, LOCK, 0, 0);
+	}
+	poll(f, 0, ns, ns + 1, TASK + 1, OTHER);
+	poll(f, 0, ns + 2, ns + 3, TASK + 2, OTHER);
+	ready(f, 2, ns + 4, TASK);
+	poll(f, 1, ns + 5, ns + 6, TASK, TYPE);
+	clock_at(f, ns + 100);
+	from = cpu_ns();
+	open_ledger(f);
+	ns = cpu_ns();
+	assert_int_equal(ledger_judge(&f->ledger, 100, 0, &f->verdict), 0);
+	assert_true(cpu_ns() - ns < 4 * (ns - from));
+	is(f, TASK,
+	   "waited 2000013, queued 1, running 1, waited 2.0 ms for mutex accounts, "
+	   "held by other, which was queued for 2.0 ms");
 }
 
 /* The wait behind others is longer than any one of them had its CPU, and shorter
