@@ -57,7 +57,12 @@ struct area_root {
 	uint64_t fiber_fn;
 	uint64_t fiber_context;
 	uint64_t fiber_wait;
+	uint64_t task_flags; /* offset of the flags in a task, 32 bits */
 };
+
+/* Bit of a task's flags: it is a fiber. Then the poll function is that of all fibers, and
+ * the program's function is at fiber_fn. */
+#define AREA_TASK_FIBER (UINT32_C(1) << 1)
 
 /* Bits of a task's state. A task that is done and has no references has ended. */
 #define AREA_STATE_SCHEDULED (UINT64_C(1) << 0) /* it is queued, or will be */

@@ -31,6 +31,7 @@ struct area_root area_root = {
 	.fiber_fn = offsetof(struct skua_fiber, shown),
 	.fiber_context = offsetof(struct skua_fiber, context),
 	.fiber_wait = offsetof(struct skua_fiber, wait),
+	.task_flags = offsetof(struct skua_task, flags),
 };
 
 /* The name under which the root is exported. */

@@ -78,6 +78,8 @@ unsigned flame_namespace_of(pid_t pid)
 	return stat(path, &status) == 0 ? (unsigned)status.st_ino : 0;
 }
 
+_Static_assert(SAMPLE_FIBER == AREA_TASK_FIBER, "one flag, two names");
+
 static bool tell_worker(struct target *target,
 			const struct target_runtime *runtime, unsigned index,
 			int map)
@@ -89,6 +91,8 @@ static bool tell_worker(struct target *target,
 		.task = worker + offsetof(struct area_worker, task),
 		.poll = runtime->task_poll,
 		.type = runtime->task_type,
+		.flags = runtime->task_flags,
+		.fiber = runtime->fiber_fn,
 	};
 	uint32_t key;
 

@@ -28,6 +28,21 @@ static inline bool read_word(__u64 address, __u64 *out)
 	return bpf_probe_read_user(out, sizeof(*out), (void *)address) == 0;
 }
 
+/* read_function - read the function that a task runs: of a fiber, that of the program */
+static inline bool read_function(const struct sample_worker *worker, __u64 task,
+				 __u64 *out)
+{
+	__u64 at = worker->poll;
+	__u32 flags = 0;
+
+	if (worker->flags)
+		bpf_probe_read_user(&flags, sizeof(flags),
+				    (void *)(task + worker->flags));
+	if (flags & SAMPLE_FIBER)
+		at = worker->fiber;
+	return read_word(task + at, out);
+}
+
 /* look - find the task that the current thread works on. @tid: its gettid().
  * The thread runs no code of its own meanwhile, so the words belong
  * together. */
@@ -47,7 +62,7 @@ static inline enum sample_of look(struct sample *sample, __u32 tid)
 	sample->state = (__u32)word;
 	if (!task)
 		return SAMPLE_STATE;
-	if (!read_word(task + worker->poll, &sample->poll) ||
+	if (!read_function(worker, task, &sample->poll) ||
 	    !read_word(task + worker->type, &sample->type))
 		return SAMPLE_UNKNOWN;
 	return SAMPLE_TASK;

@@ -17,15 +17,20 @@
 #define SAMPLE_PIECE \
 	1024 /* bytes copied at once, while the memory is readable */
 
-/* Addresses of a worker's words in the memory of the process; poll and type:
- * their offsets in a task. */
+/* Addresses of a worker's words in the memory of the process; poll, type and flags: their
+ * offsets in a task; fiber: that of the function in a fiber. flags is 0 if the library
+ * does not tell of fibers. */
 struct sample_worker {
 	__u64 tid;
 	__u64 state;
 	__u64 task;
 	__u64 poll;
 	__u64 type;
+	__u64 flags;
+	__u64 fiber;
 };
+
+#define SAMPLE_FIBER 2 /* a bit of the flags */
 
 /* The kind of a sampled thread. */
 enum sample_of {
@@ -40,7 +45,7 @@ struct sample {
 	__u32 of;     /* enum sample_of */
 	__u32 state;  /* enum area_state */
 	__u64 type;   /* of the task; 0: none */
-	__u64 poll;   /* its poll function */
+	__u64 poll;   /* its poll function, or the function of a fiber */
 	__u32 kernel; /* not 0: the thread was in the kernel */
 	__u32 bytes;  /* of the stack, from sp on */
 	__u64 ip, sp, fp;

@@ -84,24 +84,31 @@ static void close_hole(struct addresses *t, size_t hole)
 	t->slots[hole].address = 0;
 }
 
-bool addresses_has(const struct addresses *t, uint64_t address)
-{
-	return address != 0 && t->count > 0 &&
-	       t->slots[find(t, address)].address != 0;
-}
-
-bool addresses_take(struct addresses *t, uint64_t address, struct address *out)
+bool addresses_find(const struct addresses *t, uint64_t address,
+		    struct address *out)
 {
 	size_t at;
 
 	if (address == 0 || t->count == 0)
 		return false;
 	at = find(t, address);
-	if (t->slots[at].address == 0)
-		return false;
 	*out = t->slots[at];
+	return t->slots[at].address != 0;
+}
+
+bool addresses_has(const struct addresses *t, uint64_t address)
+{
+	struct address found;
+
+	return addresses_find(t, address, &found);
+}
+
+bool addresses_take(struct addresses *t, uint64_t address, struct address *out)
+{
+	if (!addresses_find(t, address, out))
+		return false;
 	t->count--;
-	close_hole(t, at);
+	close_hole(t, find(t, address));
 	return true;
 }
 

@@ -31,6 +31,10 @@ int addresses_put(struct addresses *table, const struct address *entry);
 /* addresses_has - return true if the address has an entry */
 bool addresses_has(const struct addresses *table, uint64_t address);
 
+/* addresses_find - copy the entry of an address to @out. Return: false if there is none */
+bool addresses_find(const struct addresses *table, uint64_t address,
+		    struct address *out);
+
 /* addresses_take - remove the entry of an address and copy it to @out. Return:
  * false if there is none */
 bool addresses_take(struct addresses *table, uint64_t address,

@@ -10,16 +10,11 @@
 #include "bpf/target/target_memory.h"
 #include "bpf/target/wait_kind.h"
 
-/* Locks and holders beyond this number get no name, and names beyond that are not read: a
- * process may have any number, and each read counts against its budget
- * (target_budget.h). */
-#define MAX_KNOWN 4096u
-#define MAX_READS 8192u
-
-struct lock_name {
-	uint64_t object;
-	uint64_t name; /* address of its text */
-};
+/* Locks and holders beyond this number get no name, and names of locks beyond that are not
+ * read: a process may have any number. A reader of the file accepts twice as many names, of
+ * all kinds. */
+#define MAX_KNOWN LOCK_NAMES_MAX
+#define MAX_READS 65536u
 
 /* ---- the names of locks ---------------------------------------------------- */
 
@@ -30,14 +25,15 @@ static uint64_t read_word(struct target *target, uint64_t address)
 	return target_read(target, address, &word, sizeof(word)) ? 0 : word;
 }
 
-static void latest_last(struct lock_name *names, size_t count)
+/* Keep the names that were read, the latest of a lock: they come first in the list. */
+static int keep_names(struct lock_names *n, const struct address *names,
+		      size_t count)
 {
-	for (size_t i = 0; i < count / 2; i++) {
-		struct lock_name first = names[i];
+	int code = 0;
 
-		names[i] = names[count - 1 - i];
-		names[count - 1 - i] = first;
-	}
+	while (!code && count-- > 0)
+		code = addresses_put(&n->named, &names[count]);
+	return code;
 }
 
 /* Read the names that a runtime has got since the last time: they come first in its list.
@@ -47,24 +43,30 @@ static int read_list(struct lock_names *n, struct target *target,
 {
 	uint64_t at = read_word(target, list);
 	uint64_t last = head->list == list ? head->first : 0;
-	size_t begin = n->count;
+	struct address *names = NULL;
+	size_t count = 0, room = 0;
+	int code = 0;
 
 	*head = (struct lock_names_head){ list, at };
 	n->reads++;
 	/* The list may change meanwhile, and is then cut short. */
-	while (at && at != last && n->reads++ < MAX_READS) {
+	while (!code && at && at != last && n->reads++ < MAX_READS) {
 		struct area_name name;
 
 		if (target_read(target, at, &name, sizeof(name)))
 			break;
-		if (!grow(&n->named, sizeof(*n->named), n->count, &n->room))
-			return -ENOMEM;
-		n->named[n->count++] =
-			(struct lock_name){ name.object, name.name };
+		if (!grow(&names, sizeof(*names), count, &room)) {
+			code = -ENOMEM;
+			break;
+		}
+		names[count++] = (struct address){ .address = name.object,
+						   .number = name.name };
 		at = name.next;
 	}
-	latest_last(n->named + begin, n->count - begin);
-	return 0;
+	if (!code)
+		code = keep_names(n, names, count);
+	free(names);
+	return code;
 }
 
 static int read_lists(struct lock_names *n, struct target *target)
@@ -100,11 +102,11 @@ static int name_lock(struct lock_names *n, struct target *target,
 		     uint64_t object, char *text)
 {
 	int code = read_lists(n, target);
+	struct address name;
 
 	text[0] = '\0';
-	for (size_t i = n->count; !code && i > 0 && !*text; i--)
-		if (n->named[i - 1].object == object)
-			read_text(target, n->named[i - 1].name, text);
+	if (!code && addresses_find(&n->named, object, &name))
+		read_text(target, name.number, text);
 	return code;
 }
 
@@ -125,9 +127,9 @@ static void name_task(struct target *target,
 		      const struct target_runtime *runtime, uint64_t task,
 		      char *text)
 {
-	uint64_t type = read_word(target, task + runtime->task_type);
-	uint64_t poll = read_word(target, task + runtime->task_poll);
+	uint64_t type, poll;
 
+	target_task(target, runtime, task, &type, &poll);
 	if (type || poll)
 		target_name(target, type, poll, text);
 }
@@ -155,9 +157,12 @@ int lock_names_write(struct lock_names *n, struct target *target,
 	int code = 0;
 
 	if ((!lock && e->kind != EVENT_HELD) || !runtime ||
-	    entry.address == 0 || n->known.count >= MAX_KNOWN ||
-	    addresses_has(&n->known, entry.address))
+	    entry.address == 0 || addresses_has(&n->known, entry.address))
 		return 0;
+	if (n->known.count >= MAX_KNOWN) {
+		n->more = true;
+		return 0;
+	}
 	if (lock)
 		code = name_lock(n, target, entry.address, text);
 	else
@@ -174,6 +179,6 @@ int lock_names_write(struct lock_names *n, struct target *target,
 void lock_names_free(struct lock_names *n)
 {
 	addresses_free(&n->known);
-	free(n->named);
-	*n = (struct lock_names){ .count = 0 };
+	addresses_free(&n->named);
+	*n = (struct lock_names){ .reads = 0 };
 }

@@ -13,13 +13,16 @@
 #include "probes/events.h"
 #include "probes/trace_file.h"
 
+/* The most locks and holders, together, that get a name. */
+#define LOCK_NAMES_MAX 32768u
+
 /* Zero it before the first use. @known: addresses whose names were looked for already;
- * @named: the names of locks, of all runtimes; @heads: where the list of each runtime is,
- * and its first name when it was read. */
+ * @named: the names of locks, of all runtimes: the numbers are addresses of texts; @heads:
+ * where the list of each runtime is, and its first name when it was read; @more: some
+ * locks or holders got no name, because there are more than LOCK_NAMES_MAX. */
 struct lock_names {
-	struct addresses known;
-	struct lock_name *named;
-	size_t count, room;
+	struct addresses known, named;
+	bool more;
 	unsigned reads; /* of names and heads, so far */
 	struct lock_names_head {
 		uint64_t list, first;

@@ -14,6 +14,7 @@
 #include "bpf/cli/args.h"
 #include "bpf/cli/clock.h"
 #include "bpf/target/pick_process.h"
+#include "bpf/recording/lock_names.h"
 #include "bpf/recording/trace_file.h"
 #include "bpf/cli/table.h"
 
@@ -320,6 +321,11 @@ void recording_report_streams(const struct recording *r)
 			"%u of the workers ended before they noticed "
 			"that they were recorded: no events\n",
 			gone);
+	if (rings_lack_names(r->rings))
+		fprintf(stderr,
+			"only the first %u locks and holders have names: "
+			"further ones are shown by their addresses\n",
+			LOCK_NAMES_MAX);
 	if (rings_are_full(r->rings))
 		fprintf(stderr,
 			"a recording has streams for at most %u workers, "

@@ -584,6 +584,11 @@ void rings_close(struct rings *r)
 	free(r);
 }
 
+bool rings_lack_names(const struct rings *r)
+{
+	return r->locks.more;
+}
+
 unsigned rings_count(const struct rings *r)
 {
 	return r->count;

@@ -72,6 +72,10 @@ int rings_refresh(struct rings *rings);
  * ended runtimes count as well */
 bool rings_are_full(const struct rings *rings);
 
+/* rings_lack_names - return true if locks or holders got no name because there are too many
+ * (LOCK_NAMES_MAX, bpf/recording/lock_names.h) */
+bool rings_lack_names(const struct rings *rings);
+
 /**
  * rings_extend - make all runtimes record until a time
  * @ns: CLOCK_MONOTONIC; 0: stop recording

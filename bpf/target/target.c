@@ -431,6 +431,12 @@ int target_look(struct target *target, const struct target_runtime *runtime,
 		     target_area_look(&target->memory, runtime, worker, out));
 }
 
+void target_task(struct target *target, const struct target_runtime *runtime,
+		 uint64_t task, uint64_t *type, uint64_t *poll)
+{
+	target_area_task(&target->memory, runtime, task, type, poll);
+}
+
 /* Write the time to a root. The root stays in place as long as its library is
  * loaded. If the library was unloaded, other data may be there, which must not
  * be changed: hence the check of the magic number. */

@@ -46,6 +46,7 @@ struct target_budget;
  * @task_poll, @task_type, @task_state: offsets in a task; the last one is 0 if
  *     the library does not give it
  * @fiber_fn, @fiber_context, @fiber_wait: offsets in a fiber; 0: likewise
+ * @task_flags: offset in a task; 0: likewise
  * @area: copy; words that are not constant are from the last target_refresh()
  * @workers: area.worker_count addresses of struct area_worker
  */
@@ -58,6 +59,7 @@ struct target_runtime {
 	uint64_t task_type;
 	uint64_t task_state;
 	uint64_t fiber_fn, fiber_context, fiber_wait;
+	uint64_t task_flags;
 	struct area_runtime area;
 	uint64_t *workers;
 };
@@ -115,7 +117,7 @@ struct target_snapshot {
  * @since_ns: when that state began
  * @tasks_polled: tasks polled so far, which identifies the current poll
  * @task: the task being polled; 0: none
- * @poll: its poll function; 0: not known
+ * @poll: its poll function, or the function of a fiber; 0: not known
  * @type: its struct skua_task_type; 0: none, or not known
  */
 struct target_now {
@@ -195,6 +197,13 @@ void target_free_snapshot(struct target_snapshot *snapshot);
  */
 int target_look(struct target *target, const struct target_runtime *runtime,
 		unsigned worker, struct target_now *out);
+
+/**
+ * target_task - read what describes a task: its type, and the function that it runs
+ * @type, @poll: as in struct target_now; 0 if they cannot be read
+ */
+void target_task(struct target *target, const struct target_runtime *runtime,
+		 uint64_t task, uint64_t *type, uint64_t *poll);
 
 /**
  * target_name - find a name for the tasks of a type, or with a poll function

@@ -224,6 +224,8 @@ static int walk(struct target_list *list, const struct target_memory *memory,
 			runtime->fiber_context = root->fiber_context;
 			runtime->fiber_wait = root->fiber_wait;
 		}
+		if (root->bytes >= END_OF(struct area_root, task_flags))
+			runtime->task_flags = root->task_flags;
 		memcpy(runtime->version, root->version, sizeof(root->version));
 		next = runtime->area.next;
 	}
@@ -299,19 +301,31 @@ _Static_assert(offsetof(struct area_worker, counters) - HEAD_FROM ==
 			       offsetof(struct head, times),
 	       "a head is a part of a worker");
 
-/* Read the poll function and type of the task, at the offsets that the root
- * gives. Both become 0 if they cannot be read. */
-static void read_task(const struct target_memory *memory,
-		      const struct target_runtime *runtime,
-		      struct target_now *out)
+/* Read a field of a task, at the offset that the root gives. */
+static bool read_field(const struct target_memory *memory, uint64_t task,
+		       uint64_t offset, void *out, size_t bytes)
 {
-	uint64_t poll_at, type_at;
+	uint64_t address;
 
-	if (!target_add(out->task, runtime->task_poll, &poll_at) ||
-	    !target_add(out->task, runtime->task_type, &type_at) ||
-	    target_copy(memory, poll_at, &out->poll, sizeof(out->poll)) != 0 ||
-	    target_copy(memory, type_at, &out->type, sizeof(out->type)) != 0)
-		out->poll = out->type = 0;
+	return target_add(task, offset, &address) &&
+	       target_copy(memory, address, out, bytes) == 0;
+}
+
+void target_area_task(const struct target_memory *memory,
+		      const struct target_runtime *runtime, uint64_t task,
+		      uint64_t *type, uint64_t *poll)
+{
+	uint64_t at = runtime->task_poll;
+	uint32_t flags = 0;
+
+	if (runtime->task_flags &&
+	    read_field(memory, task, runtime->task_flags, &flags,
+		       sizeof(flags)) &&
+	    (flags & AREA_TASK_FIBER))
+		at = runtime->fiber_fn;
+	if (!read_field(memory, task, at, poll, sizeof(*poll)) ||
+	    !read_field(memory, task, runtime->task_type, type, sizeof(*type)))
+		*poll = *type = 0;
 }
 
 /* Read what the worker does. @poll and @type are valid only if the same poll
@@ -332,7 +346,7 @@ static int look(const struct target_memory *memory,
 	out->task = head.task;
 	if (!head.task)
 		return 0;
-	read_task(memory, runtime, out);
+	target_area_task(memory, runtime, head.task, &out->type, &out->poll);
 	code = target_copy(memory, address, &after, bytes);
 	if (code || after.task != head.task ||
 	    after.counters.tasks_polled != head.counters.tasks_polled)

@@ -32,8 +32,9 @@ int target_list_add(struct target_list *list,
 
 void target_list_free(struct target_list *list);
 
-/* target_area_snapshot, target_area_look - implement target_take_snapshot() and
- * target_look(); @now_ns returns the time in ns */
+/* target_area_snapshot, target_area_look, target_area_task - implement
+ * target_take_snapshot(), target_look() and target_task(); @now_ns returns the time in
+ * ns */
 int target_area_snapshot(const struct target_memory *memory,
 			 const struct target_runtime *runtime,
 			 uint64_t (*now_ns)(void), struct target_snapshot *out,
@@ -41,5 +42,8 @@ int target_area_snapshot(const struct target_memory *memory,
 int target_area_look(const struct target_memory *memory,
 		     const struct target_runtime *runtime, unsigned worker,
 		     struct target_now *out);
+void target_area_task(const struct target_memory *memory,
+		      const struct target_runtime *runtime, uint64_t task,
+		      uint64_t *type, uint64_t *poll);
 
 #endif

@@ -121,6 +121,21 @@ static bool read_word(struct blocked_polls *off, uint64_t address, __u64 *out)
 	return target_read(off->target, address, out, sizeof(*out)) == 0;
 }
 
+static bool read_function(struct blocked_polls *off,
+			  const struct sample_worker *where, uint64_t task,
+			  __u64 *out)
+{
+	uint64_t at = where->poll;
+	uint32_t flags = 0;
+
+	if (where->flags)
+		target_read(off->target, task + where->flags, &flags,
+			    sizeof(flags));
+	if (flags & SAMPLE_FIBER)
+		at = where->fiber;
+	return read_word(off, task + at, out);
+}
+
 /* The BPF program cannot read the memory of a worker that sleeps already, so
  * the tool does, in the same way as look() and read_stack() in look.h. A poll
  * that ends in between is not reported. */
@@ -132,7 +147,7 @@ static bool read_sample(struct blocked_polls *off,
 	__u64 task;
 
 	if (!read_word(off, where->task, &task) || task == 0 ||
-	    !read_word(off, task + where->poll, &sample->poll) ||
+	    !read_function(off, where, task, &sample->poll) ||
 	    !read_word(off, task + where->type, &sample->type))
 		return false;
 	while (bytes < SAMPLE_STACK &&

@@ -6,6 +6,8 @@
 #include "core/os/log.h"
 #include "core/task/task.h"
 
+_Static_assert(AREA_TASK_FIBER == TASK_FIBER, "as tools know it");
+
 /* Atomic operations of this file are relaxed, except where a slot changes
  * hands. Several threads write the slot of a task one after the other, in the
  * order that the task's queues give them. Readers need whole words, but no

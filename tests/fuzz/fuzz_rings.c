@@ -107,6 +107,14 @@ int target_look(struct target *target, const struct target_runtime *of,
 	return 0;
 }
 
+void target_task(struct target *target, const struct target_runtime *runtime,
+		 uint64_t task, uint64_t *type, uint64_t *poll)
+{
+	*type = *poll = 0;
+	target_read(target, task + runtime->task_type, type, sizeof(*type));
+	target_read(target, task + runtime->task_poll, poll, sizeof(*poll));
+}
+
 bool target_name(struct target *target, uint64_t type, uint64_t poll,
 		 char *text)
 {

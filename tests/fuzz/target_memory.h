@@ -181,6 +181,10 @@ static inline void fake_make_root(struct fake *fake)
 		.task_poll = 16,
 		.task_type = 40,
 		.task_state = 24,
+		.fiber_fn = 56,
+		.fiber_context = 64,
+		.fiber_wait = 64,
+		.task_flags = 48,
 	};
 }
 

@@ -244,6 +244,12 @@ expect locks out_has ' for mutex accounts, held by '
 expect locks narrow
 stop locks
 
+# A fiber that has no type is named by its function, also if it is never polled.
+start locks "$programs/locks" kept
+blames locks 'any(r["kind"] == "waited" and r["culprit"] == "keep_main"
+		for s in d["slowest"] for r in [s["reason"]] + s["also"])'
+stop locks
+
 # Before its tasks are ready. How long others had the CPU meanwhile changes nothing.
 start late "$programs/late"
 blames late '0 < len(d["late_pollers"]["latest"]) <= d["late_pollers"]["times"] and

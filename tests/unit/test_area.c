@@ -62,6 +62,8 @@ TEST(root__of_this_library__says_what_it_is)
 	assert_int_equal(area_root.task_type, offsetof(struct skua_task, type));
 	assert_int_equal(area_root.task_state,
 			 offsetof(struct skua_task, state));
+	assert_int_equal(area_root.task_flags,
+			 offsetof(struct skua_task, flags));
 	assert_true(strlen(area_root.version) < sizeof(area_root.version));
 }
 

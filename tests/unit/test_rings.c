@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include "bpf/recording/lock_names.h"
 #include "bpf/recording/rings.h"
 #include "bpf/recording/trace_file.h"
 #include "bpf/target/target_memory.h"
@@ -103,6 +104,14 @@ int target_look(struct target *target, const struct target_runtime *runtime,
 	process.now.at_ns++;
 	*out = process.now;
 	return process.code;
+}
+
+void target_task(struct target *target, const struct target_runtime *runtime,
+		 uint64_t task, uint64_t *type, uint64_t *poll)
+{
+	*type = *poll = 0;
+	target_read(target, task + runtime->task_type, type, sizeof(*type));
+	target_read(target, task + runtime->task_poll, poll, sizeof(*poll));
 }
 
 bool target_name(struct target *target, uint64_t type, uint64_t poll,
@@ -323,6 +332,22 @@ TEST(copy__waits_for_locks__their_names_and_holders)
 	assert_string_equal(name_at(trace, TRACE_NAME_HOLDER, (uintptr_t)task),
 			    "type 9");
 	trace_close(trace);
+}
+
+TEST(copy__more_locks_than_names__says_so)
+{
+	open_rings();
+	for (uint64_t i = 1; i <= LOCK_NAMES_MAX; i++) {
+		wait_for((const void *)(uintptr_t)(4096 * i), 0);
+		copy(false);
+	}
+	assert_false(rings_lack_names(process.rings));
+	wait_for((const void *)4096, 0);
+	copy(false);
+	assert_false(rings_lack_names(process.rings));
+	wait_for((const void *)8, 0);
+	copy(false);
+	assert_true(rings_lack_names(process.rings));
 }
 
 /* The oldest may be being overwritten: it is not taken. */

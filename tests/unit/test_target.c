@@ -391,6 +391,28 @@ TEST(look__in_a_poll__tells_which)
 	assert_int_equal(now.type, 0x1234);
 }
 
+/* The poll function of all fibers says nothing. */
+TEST(look__fiber__tells_its_function)
+{
+	struct state *s = *state;
+	struct target_now now;
+	uint64_t *task = (void *)s->fake.regions[FAKE_TASK].bytes;
+
+	task[6] = AREA_TASK_FIBER;
+	task[7] = 0xf1be;
+	assert_int_equal(list(s), 0);
+	assert_int_equal(
+		target_area_look(&s->memory, &s->list.runtimes[0], 1, &now), 0);
+	assert_int_equal(now.poll, 0xf1be);
+	assert_int_equal(now.type, 0x1234);
+	/* A library that is older does not tell which tasks are fibers. */
+	root_of(s)->bytes = offsetof(struct area_root, task_flags);
+	assert_int_equal(list(s), 0);
+	assert_int_equal(
+		target_area_look(&s->memory, &s->list.runtimes[1], 1, &now), 0);
+	assert_int_equal(now.poll, 0xabcd);
+}
+
 TEST(look__poll_ends_meanwhile__does_not_guess)
 {
 	struct state *s = *state;

@@ -10,6 +10,8 @@
  *	thread  a fiber and a thread, as "two"
  *	hold    a fiber that holds a mutex for a millisecond, again and again, and another
  *		one that waits for it
+ *	kept    a fiber without a type that keeps a mutex, and another one that tries to
+ *		lock it for a millisecond, again and again
  *	threads two threads, as "two", with mutexes that have names
  *	many    10,000 fibers, which wait for an event
  *	calm    fibers that wait for each kind of thing, and no deadlock
@@ -142,6 +144,20 @@ static void hold_main(void *arg)
 		skua_mutex_unlock(&first);
 		skua_yield();
 	}
+}
+
+static void keep_main(void *arg)
+{
+	(void)arg;
+	skua_mutex_lock(&first, SKUA_FOREVER_NS);
+	skua_event_wait(&event, SKUA_FOREVER_NS);
+}
+
+static void try_main(void *arg)
+{
+	(void)arg;
+	for (;;)
+		skua_mutex_lock(&first, skua_now_ns() + MS_NS);
 }
 
 static void wait_for_permit(void *arg)
@@ -283,6 +299,11 @@ int main(int argc, char **argv)
 		name_mutexes();
 		start(&debit, hold_main, NULL);
 		start(&credit, hold_main, NULL);
+	} else if (strcmp(kind, "kept") == 0) {
+		name_mutexes();
+		start(NULL, keep_main, NULL);
+		usleep(50000); /* until it holds the mutex */
+		start(&debit, try_main, NULL);
 	} else if (strcmp(kind, "many") == 0) {
 		for (unsigned i = 0; i < 10000; i++)
 			start(&debit, wait_for_event, NULL);
