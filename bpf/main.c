@@ -42,7 +42,7 @@ static const struct verb verbs[] = {
 	  "Count steals, sleeps and preemptions of workers by their probes" },
 	{ "unpin", verb_unpin, "End the counting that pin began" },
 	{ "waits", verb_waits,
-	  "Show the locks of a process, their waiters, and deadlocks" },
+	  "Show locks and channels, their waiters, and deadlocks" },
 	{ "why", verb_why,
 	  "Show where the time of the slowest tasks of a process went" },
 };

@@ -232,6 +232,48 @@ struct area_waiters {
 	uint64_t last;
 };
 
+/* The objects of skua/channel.h. Writers: threads in calls on them. */
+
+/* A queue of bounded length. Numbers are of items since the beginning. */
+struct area_channel {
+	uint64_t tail; /* [ sent, or being sent:63 | closed ] */
+	uint64_t reserved_1[15];
+	uint64_t head; /* [ received, or being received:63 | - ] */
+	uint64_t reserved_2[16];
+	uint32_t mask; /* capacity - 1 */
+	uint32_t item_bytes;
+	uint64_t reserved_3[15];
+	struct area_waiters receivers;
+	struct area_waiters senders;
+};
+
+struct area_oneshot {
+	uint64_t word; /* AREA_ONESHOT_... */
+	uint64_t reserved;
+	struct area_waiters waiters;
+};
+
+#define AREA_CHANNEL_CLOSED UINT64_C(1) /* of a tail */
+#define AREA_WATCH_CLOSED   UINT64_C(2)
+#define AREA_ONESHOT_SENT   UINT64_C(1)
+#define AREA_ONESHOT_TAKEN  UINT64_C(4)
+#define AREA_ONESHOT_CLOSED UINT64_C(8)
+
+struct area_broadcast {
+	uint64_t reserved_1;
+	uint32_t mask; /* number of items that stay - 1 */
+	uint32_t item_bytes;
+	uint64_t reserved_2[14];
+	uint64_t tail; /* [ sent:63 | closed ] */
+	struct area_waiters waiters;
+};
+
+struct area_watch {
+	uint64_t word; /* [ version:62 | closed | being changed ] */
+	uint64_t reserved[2];
+	struct area_waiters waiters;
+};
+
 /* A wait of a task or thread. Writers: the waiter, and threads that hold the lock of the
  * list. */
 struct area_armed {

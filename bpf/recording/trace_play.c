@@ -295,7 +295,7 @@ char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
 	const char *name = trace_name(trace, TRACE_NAME_OBJECT, object);
 	bool known = kind != AREA_WAITS_NOTHING && kind < AREA_WAITS_COUNT;
 	const char *of = known ? wait_kind_name(kind) : "something";
-	int noun = (int)strcspn(of, ",");
+	int noun = known ? wait_kind_noun(kind) : (int)strlen(of);
 	const char *how = of + noun;
 
 	if (name && name[0])

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "probes/area.h"
 
@@ -39,6 +40,18 @@ static inline const char *wait_kind_name(uint32_t kind)
 		       "the last kind has a name");
 
 	return names[kind < AREA_WAITS_COUNT ? kind : AREA_WAITS_NOTHING];
+}
+
+/* wait_kind_noun - the length of the name of the object in wait_kind_name() */
+static inline int wait_kind_noun(uint32_t kind)
+{
+	return (int)strcspn(wait_kind_name(kind), ",");
+}
+
+/* wait_kind_is_channel - is it an object of skua/channel.h? */
+static inline bool wait_kind_is_channel(uint64_t kind)
+{
+	return kind >= AREA_WAITS_SEND && kind <= AREA_WAITS_BROADCAST;
 }
 
 /* wait_kind_is_lock - has the object a holder, for which others wait? */

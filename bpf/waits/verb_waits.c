@@ -21,10 +21,10 @@ struct options {
 };
 
 static const struct args_verb verb = {
-	.doc = "Show the locks and signals of a process that fibers wait for, or "
-	       "that have names: their holders, waiters and the longest wait; "
-	       "what the fibers wait for; and deadlocks, with the stacks of "
-	       "their fibers. The process is not stopped",
+	.doc = "Show the locks, signals and channels of a process that fibers "
+	       "wait for, or that have names: their holders or items, waiters "
+	       "and the longest wait; what the fibers wait for; and deadlocks, "
+	       "with the stacks of their fibers. The process is not stopped",
 	ARGS_OPTIONS({ .name = "each",
 		       .key = 'e',
 		       .doc = "List each waiter",

@@ -11,6 +11,7 @@
 #include "bpf/cli/grow.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/target/target_memory.h"
+#include "bpf/target/wait_kind.h"
 
 #define NO_HOLDER UINT32_MAX
 
@@ -112,9 +113,41 @@ static uint32_t find_fiber(const struct waits *w, struct target_party party)
 		       : WAITS_NOBODY;
 }
 
-/* Add the tasks and threads in the list of an object that are no fibers. */
-static int read_list(struct waits *w, uint32_t object, uint64_t list)
+/* Has the last poll of a task, which is no fiber, left its wait armed? */
+static bool is_done(struct waits *w, struct target_party party)
 {
+	uint64_t offset = target_runtime(w->target, 0)->task_state;
+
+	return party.task && offset &&
+	       (read_word(w, party.task + offset) & AREA_STATE_DONE);
+}
+
+static int add_listed(struct waits *w, const struct target_wait *wait,
+		      struct target_party party, uint32_t object)
+{
+	int code = add_waiter(w, party, WAITS_NOBODY, wait, object);
+
+	if (!code && is_done(w, party)) {
+		w->waiters[w->waiter_count - 1].done = true;
+		w->done++;
+	}
+	return code;
+}
+
+static void note_since(struct waits_side *side, uint64_t since_ns,
+		       struct target_party party)
+{
+	if (!since_ns || (side->since_ns && side->since_ns <= since_ns))
+		return;
+	side->since_ns = since_ns;
+	side->oldest = party;
+}
+
+/* Add the tasks and threads in a list of an object that are no fibers. */
+static int read_list(struct waits *w, uint32_t object, unsigned side,
+		     uint64_t list)
+{
+	struct waits_side *out = &w->objects[object].sides[side];
 	struct area_waiters waiters;
 	struct target_wait wait;
 	uint64_t at;
@@ -122,11 +155,10 @@ static int read_list(struct waits *w, uint32_t object, uint64_t list)
 
 	if (target_read(w->target, list, &waiters, sizeof(waiters)))
 		return 0;
-	w->objects[object].waiters = waiters.count;
+	out->waiters = waiters.count;
 	at = waiters.first;
 	for (unsigned i = 0; !code && at; i++) {
 		struct target_party party;
-		uint64_t since_ns;
 
 		if (i == WAITS_MAX_LIST) {
 			w->more = true;
@@ -135,16 +167,32 @@ static int read_list(struct waits *w, uint32_t object, uint64_t list)
 		if (!target_read_wait(w->target, at, &wait))
 			break; /* it changed meanwhile */
 		party = target_party(wait.armed.waiter);
-		since_ns = wait.armed.since_ns;
-		if (since_ns && (!w->objects[object].since_ns ||
-				 since_ns < w->objects[object].since_ns))
-			w->objects[object].since_ns = since_ns;
+		note_since(out, wait.armed.since_ns, party);
 		if (find_fiber(w, party) == WAITS_NOBODY)
-			code = add_waiter(w, party, WAITS_NOBODY, &wait,
-					  object);
+			code = add_listed(w, &wait, party, object);
 		at = wait.armed.next;
 	}
 	return code;
+}
+
+/* Read the lists of an object, and the state of a channel. @wait: for the object */
+static int read_lists(struct waits *w, uint32_t object,
+		      const struct target_wait *wait)
+{
+	struct waits_object *it = &w->objects[object];
+	uint64_t address = it->address;
+	int code;
+
+	if (wait_kind_is_channel(it->verb.kind))
+		it->channel = channel_read(w->target, it->verb.kind, address);
+	if (waits_sides(it) == 1)
+		return read_list(w, object, 0, list_of(wait));
+	code = read_list(w, object, WAITS_RECEIVERS,
+			 address + offsetof(struct area_channel, receivers));
+	return code ? code
+		    : read_list(w, object, WAITS_SENDERS,
+				address +
+					offsetof(struct area_channel, senders));
 }
 
 /* Return the object of a wait, which is added if it is new; WAITS_NOBODY: it has none. */
@@ -173,7 +221,7 @@ static int add_object(struct waits *w, const struct target_wait *wait,
 	w->objects[*out].verb = wait->verb;
 	if (wait->verb.kind != AREA_WAITS_CONDITION)
 		w->objects[*out].holder = find_party(w, wait);
-	return read_list(w, *out, list_of(wait));
+	return read_lists(w, *out, wait);
 }
 
 static int compare_fibers(const void *left, const void *right)
@@ -367,6 +415,28 @@ uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
 	return WAITS_NOBODY;
 }
 
+/* ---- objects -------------------------------------------------------------------- */
+
+unsigned waits_sides(const struct waits_object *object)
+{
+	return object->verb.kind == AREA_WAITS_SEND ||
+			       object->verb.kind == AREA_WAITS_RECEIVE
+		       ? WAITS_SIDES
+		       : 1;
+}
+
+struct waits_side waits_all(const struct waits_object *object)
+{
+	struct waits_side all = object->sides[0];
+
+	for (unsigned i = 1; i < waits_sides(object); i++) {
+		all.waiters += object->sides[i].waiters;
+		note_since(&all, object->sides[i].since_ns,
+			   object->sides[i].oldest);
+	}
+	return all;
+}
+
 /* ---- names ---------------------------------------------------------------------- */
 
 const char *waits_object_name(const struct waits *waits, uint32_t object,
@@ -381,16 +451,23 @@ const char *waits_object_name(const struct waits *waits, uint32_t object,
 	return text;
 }
 
-/* Name a task: of a fiber, by its type or function. */
+/* Name a task by its type or function. */
 static void name_task(const struct waits *waits, uint64_t task, char *text)
 {
 	struct target_party party = { .task = task };
 	uint32_t i = find_fiber(waits, party);
 	char name[TARGET_NAME] = "";
+	uint64_t type, fn;
 
-	if (i != WAITS_NOBODY)
-		target_name(waits->target, waits->fibers.list[i].type,
-			    waits->fibers.list[i].fn, name);
+	if (i != WAITS_NOBODY) {
+		type = waits->fibers.list[i].type;
+		fn = waits->fibers.list[i].fn;
+	} else {
+		target_task(waits->target, target_runtime(waits->target, 0),
+			    task, &type, &fn);
+	}
+	if (type || fn)
+		target_name(waits->target, type, fn, name);
 	snprintf(text, 2 * TARGET_NAME, "%s %s%s0x%" PRIx64,
 		 i != WAITS_NOBODY ? "fiber" : "task", name, *name ? " " : "",
 		 task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * waits.h - the locks of a process, their holders and their waiters
+ * waits.h - the locks and channels of a process, their holders and their waiters
  *
  * Begins with the fibers (target_fibers.h) and the objects with names, and finds more:
  * the objects that fibers wait for, and from their lists the tasks and threads that wait
@@ -10,6 +10,7 @@
 #define SKUA_BPF_WAITS_WAITS_H
 
 #include "bpf/target/target_fibers.h"
+#include "bpf/waits/channels.h"
 
 /* Limits of what a process may claim. */
 #define WAITS_MAX_OBJECTS 4096u
@@ -19,14 +20,23 @@
 
 #define WAITS_NOBODY UINT32_MAX
 
+/* A list of waiters. A queue has two, other objects have the first alone. */
+enum { WAITS_RECEIVERS, WAITS_SENDERS, WAITS_SIDES };
+
+struct waits_side {
+	uint32_t waiters;
+	uint64_t since_ns;          /* of the longest wait; 0: unknown */
+	struct target_party oldest; /* the waiter of that wait */
+};
+
 /* An object that somebody waits for, or that has a name. */
 struct waits_object {
 	uint64_t address;
 	struct area_verb verb;  /* of a wait for it; zeros if nobody waits */
 	char name[TARGET_NAME]; /* "": none */
 	struct target_party holder;
-	uint32_t waiters;  /* by its list */
-	uint64_t since_ns; /* of the longest wait; 0: unknown */
+	struct waits_side sides[WAITS_SIDES];
+	struct channel_state channel; /* of an object of skua/channel.h */
 };
 
 /* A task or thread that waits. */
@@ -40,6 +50,7 @@ struct waits_waiter {
 		on; /* the party without which it cannot go on, if known */
 	uint32_t
 		next; /* the waiter that is that party; WAITS_NOBODY: it does not wait */
+	bool done; /* a task whose last poll left the wait armed: a mistake */
 };
 
 struct waits {
@@ -49,7 +60,8 @@ struct waits {
 	struct waits_waiter *waiters;
 	uint32_t object_count, waiter_count;
 	size_t object_room, waiter_room;
-	bool more; /* some objects or waits were left out */
+	bool more;     /* some objects or waits were left out */
+	uint32_t done; /* number of waiters that are done */
 };
 
 /**
@@ -77,12 +89,18 @@ uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
 /* waits_find - the number of the waiter that is a party; WAITS_NOBODY: it does not wait */
 uint32_t waits_find(const struct waits *waits, struct target_party party);
 
+/* waits_all - the waiters of an object on all sides, with the longest wait */
+struct waits_side waits_all(const struct waits_object *object);
+
+/* waits_sides - the number of lists that an object has */
+unsigned waits_sides(const struct waits_object *object);
+
 /* waits_object_name - the name of an object, or its address. @text: TARGET_NAME bytes.
  * Return: @text */
 const char *waits_object_name(const struct waits *waits, uint32_t object,
 			      char *text);
 
-/* waits_party_name - "fiber transfer 0x7f..", "task ..", "thread 1234 (comm)" or "nobody".
+/* waits_party_name - "fiber transfer 0x7f..", "task reply 0x..", "thread 1234 (comm)" or "nobody".
  * @text: 2 * TARGET_NAME bytes. Return: @text */
 const char *waits_party_name(const struct waits *waits,
 			     struct target_party party, char *text);

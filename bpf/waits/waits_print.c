@@ -50,17 +50,19 @@ static const char *since_text(const struct waits *waits, uint64_t since_ns,
 	return since_ns ? text_time(text, (double)since(waits, since_ns)) : "-";
 }
 
-/* Write the object of a wait: "mutex accounts", "time". @text: 2 * TARGET_NAME bytes. */
+/* Write the object of a wait: "mutex accounts", "channel orders, to send", "time". @text:
+ * 2 * TARGET_NAME bytes. */
 static const char *what(const struct waits *waits,
 			const struct target_wait *wait, uint32_t object,
 			char *text)
 {
 	const char *kind = wait_kind_name(wait->verb.kind);
 	char name[TARGET_NAME];
+	int noun = wait_kind_noun(wait->verb.kind);
 
 	if (object != WAITS_NOBODY)
-		snprintf(text, 2 * TARGET_NAME, "%s %s", kind,
-			 waits_object_name(waits, object, name));
+		snprintf(text, 2 * TARGET_NAME, "%.*s %s%s", noun, kind,
+			 waits_object_name(waits, object, name), kind + noun);
 	else if (wait->verb.kind == AREA_WAITS_TIME)
 		snprintf(text, 2 * TARGET_NAME, "%s", kind);
 	else
@@ -111,36 +113,146 @@ static const char *holder_does(const struct waits *waits,
 	return "";
 }
 
-static void print_objects(const struct waits *waits)
+static bool is_channel(const struct waits_object *object)
+{
+	return wait_kind_is_channel(object->verb.kind);
+}
+
+/* The number of channels, or of the other objects. */
+static uint32_t count_objects(const struct waits *waits, bool channels)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < waits->object_count; i++)
+		count += is_channel(&waits->objects[i]) == channels;
+	return count;
+}
+
+static void add_lock(struct table *table, const struct waits *waits, uint32_t i)
+{
+	const struct waits_object *object = &waits->objects[i];
+	char name[TARGET_NAME], party[2 * TARGET_NAME], time[32],
+		does[3 * TARGET_NAME];
+	bool held = object->holder.task || object->holder.thread;
+
+	table_add(table, "%s", wait_kind_name(object->verb.kind));
+	table_add(table, "%s", waits_object_name(waits, i, name));
+	table_count(table, object->sides[0].waiters);
+	table_add(table, "%s",
+		  since_text(waits, object->sides[0].since_ns, time));
+	table_add(table, "%s",
+		  held ? waits_party_name(waits, object->holder, party) : "-");
+	table_add(table, "%s",
+		  held ? holder_does(waits, object->holder, does) : "");
+}
+
+static void print_locks(const struct waits *waits)
 {
 	static const char *const titles[] = { "kind",    "object", "waiters",
 					      "longest", "holder", "which",
 					      NULL };
 	struct table table;
 
-	if (waits->object_count == 0)
+	if (count_objects(waits, false) == 0)
 		return;
 	table_begin(&table, titles, "110011");
-	for (uint32_t i = 0; i < waits->object_count; i++) {
-		const struct waits_object *object = &waits->objects[i];
-		char name[TARGET_NAME], party[2 * TARGET_NAME], time[32],
-			does[3 * TARGET_NAME];
-		bool held = object->holder.task || object->holder.thread;
-
-		table_add(&table, "%s", wait_kind_name(object->verb.kind));
-		table_add(&table, "%s", waits_object_name(waits, i, name));
-		table_count(&table, object->waiters);
-		table_add(&table, "%s",
-			  since_text(waits, object->since_ns, time));
-		table_add(&table, "%s",
-			  held ? waits_party_name(waits, object->holder, party)
-			       : "-");
-		table_add(&table, "%s",
-			  held ? holder_does(waits, object->holder, does) : "");
-	}
+	for (uint32_t i = 0; i < waits->object_count; i++)
+		if (!is_channel(&waits->objects[i]))
+			add_lock(&table, waits, i);
 	table_print(stdout, &table);
 	printf("\n");
 }
+
+/* ---- text: channels --------------------------------------------------------------- */
+
+/* The kind of an object, without how it is waited for. @text: TARGET_NAME bytes */
+static const char *noun(const struct waits_object *object, char *text)
+{
+	uint32_t kind = object->verb.kind;
+
+	snprintf(text, TARGET_NAME, "%.*s", wait_kind_noun(kind),
+		 wait_kind_name(kind));
+	return text;
+}
+
+/* Write the contents of an object of skua/channel.h: "4 of 4". @text: 2 *
+ * TARGET_NAME bytes */
+static const char *contents(const struct waits_object *object, char *text)
+{
+	const struct channel_state *state = &object->channel;
+	char items[32], capacity[32];
+
+	text_count(items, state->items);
+	text_count(capacity, state->capacity);
+	if (!state->known)
+		return "-";
+	if (object->verb.kind == AREA_WAITS_BROADCAST)
+		snprintf(text, 2 * TARGET_NAME, "%s sent", items);
+	else if (object->verb.kind == AREA_WAITS_WATCH)
+		snprintf(text, 2 * TARGET_NAME, "version %s", items);
+	else if (object->verb.kind == AREA_WAITS_ONESHOT)
+		return state->taken   ? "taken"
+		       : state->items ? "a value"
+				      : "nothing";
+	else
+		snprintf(text, 2 * TARGET_NAME, "%s of %s", items, capacity);
+	return text;
+}
+
+static void add_side(struct table *table, const struct waits *waits,
+		     const struct waits_object *object, unsigned side)
+{
+	static const char *const names[] = { "receivers", "senders" };
+	const struct waits_side *it = &object->sides[side];
+	bool any = it->oldest.task || it->oldest.thread;
+	char time[32], party[2 * TARGET_NAME];
+
+	table_add(table, "%s", names[side]);
+	table_count(table, it->waiters);
+	table_add(table, "%s", since_text(waits, it->since_ns, time));
+	table_add(table, "%s",
+		  any ? waits_party_name(waits, it->oldest, party) : "-");
+}
+
+static void add_channel(struct table *table, const struct waits *waits,
+			uint32_t i)
+{
+	const struct waits_object *object = &waits->objects[i];
+	char name[TARGET_NAME], text[2 * TARGET_NAME];
+
+	table_add(table, "%s", noun(object, text));
+	table_add(table, "%s", waits_object_name(waits, i, name));
+	table_add(table, "%s",
+		  !object->channel.known   ? "-"
+		  : object->channel.closed ? "closed"
+					   : "open");
+	table_add(table, "%s", contents(object, text));
+	add_side(table, waits, object, WAITS_RECEIVERS);
+	for (unsigned side = 1; side < waits_sides(object); side++) {
+		for (unsigned column = 0; column < 4; column++)
+			table_add(table, "%s", "");
+		add_side(table, waits, object, side);
+	}
+}
+
+static void print_channels(const struct waits *waits)
+{
+	static const char *const titles[] = { "kind",    "object",   "state",
+					      "has",     "side",     "waiters",
+					      "longest", "of which", NULL };
+	struct table table;
+
+	if (count_objects(waits, true) == 0)
+		return;
+	table_begin(&table, titles, "11111001");
+	for (uint32_t i = 0; i < waits->object_count; i++)
+		if (is_channel(&waits->objects[i]))
+			add_channel(&table, waits, i);
+	table_print(stdout, &table);
+	printf("\n");
+}
+
+/* ---- text: fibers and waiters ------------------------------------------------------ */
 
 static void print_fibers(const struct waits *waits)
 {
@@ -179,10 +291,11 @@ static void print_each(const struct waits *waits)
 		const struct waits_waiter *waiter = &waits->waiters[i];
 		char party[2 * TARGET_NAME], wait[2 * TARGET_NAME], time[32];
 
-		printf("%s waits for %s, for %s\n",
+		printf("%s waits for %s, for %s%s\n",
 		       waits_party_name(waits, waiter->party, party),
 		       what(waits, &waiter->wait, waiter->object, wait),
-		       since_text(waits, waiter->wait.armed.since_ns, time));
+		       since_text(waits, waiter->wait.armed.since_ns, time),
+		       waiter->done ? ", although it is done" : "");
 	}
 }
 
@@ -232,13 +345,19 @@ void waits_text(const struct waits *waits, const struct waits *before,
 		       "fibers: it is older than skua 0.2\n");
 		return;
 	}
-	print_objects(waits);
+	print_locks(waits);
+	print_channels(waits);
 	if (waits->fibers.count)
 		print_fibers(waits);
 	else
 		printf("no fiber has a stack\n");
 	if (each)
 		print_each(waits);
+	if (waits->done)
+		printf("\n%u task%s done, and still wait%s: the last poll left a "
+		       "wait armed; what it is granted is lost\n",
+		       waits->done, waits->done == 1 ? " is" : "s are",
+		       waits->done == 1 ? "s" : "");
 	if (waits->more)
 		printf("\nsome fibers, objects or waits are left out: there are "
 		       "too many\n");
@@ -247,19 +366,56 @@ void waits_text(const struct waits *waits, const struct waits *before,
 
 /* ---- JSON ----------------------------------------------------------------------- */
 
+static json_t *side_json(const struct waits *waits,
+			 const struct waits_side *side)
+{
+	char party[2 * TARGET_NAME];
+
+	return json_pack("{s:o, s:o, s:s}", "waiters",
+			 json_count(side->waiters), "longest_ns",
+			 json_count(since(waits, side->since_ns)), "of_which",
+			 waits_party_name(waits, side->oldest, party));
+}
+
+/* Add what an object of skua/channel.h has in addition. */
+static void add_channel_json(json_t *to, const struct waits *waits,
+			     const struct waits_object *object)
+{
+	const struct channel_state *state = &object->channel;
+
+	json_object_set_new(
+		to, "state",
+		!state->known ? json_null()
+			      : json_string(state->closed ? "closed" : "open"));
+	json_object_set_new(to, "items", json_count(state->items));
+	json_object_set_new(to, "capacity", json_count(state->capacity));
+	json_object_set_new(to, "taken", json_boolean(state->taken));
+	json_object_set_new(to, "receivers",
+			    side_json(waits, &object->sides[WAITS_RECEIVERS]));
+	if (waits_sides(object) > 1)
+		json_object_set_new(
+			to, "senders",
+			side_json(waits, &object->sides[WAITS_SENDERS]));
+}
+
 static json_t *object_json(const struct waits *waits, uint32_t i)
 {
 	const struct waits_object *object = &waits->objects[i];
-	char party[2 * TARGET_NAME], does[3 * TARGET_NAME];
+	struct waits_side all = waits_all(object);
+	char party[2 * TARGET_NAME], does[3 * TARGET_NAME], text[TARGET_NAME];
+	json_t *json = json_pack(
+		"{s:o, s:s, s:s, s:o, s:o, s:s, s:s}", "address",
+		json_count(object->address), "name", object->name, "kind",
+		is_channel(object) ? noun(object, text)
+				   : wait_kind_name(object->verb.kind),
+		"waiters", json_count(all.waiters), "longest_ns",
+		json_count(since(waits, all.since_ns)), "holder",
+		waits_party_name(waits, object->holder, party), "holder_does",
+		holder_does(waits, object->holder, does));
 
-	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:s, s:s}", "address",
-			 json_count(object->address), "name", object->name,
-			 "kind", wait_kind_name(object->verb.kind), "waiters",
-			 json_count(object->waiters), "longest_ns",
-			 json_count(since(waits, object->since_ns)), "holder",
-			 waits_party_name(waits, object->holder, party),
-			 "holder_does",
-			 holder_does(waits, object->holder, does));
+	if (is_channel(object))
+		add_channel_json(json, waits, object);
+	return json;
 }
 
 static json_t *waiter_json(const struct waits *waits,
@@ -267,12 +423,13 @@ static json_t *waiter_json(const struct waits *waits,
 {
 	char party[2 * TARGET_NAME], on[2 * TARGET_NAME];
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:s}", "waiter",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:b}", "waiter",
 			 waits_party_name(waits, waiter->party, party), "kind",
 			 wait_kind_name(waiter->wait.verb.kind), "object",
 			 json_count(waiter->wait.armed.object), "since_ns",
 			 json_count(since(waits, waiter->wait.armed.since_ns)),
-			 "needs", waits_party_name(waits, waiter->on, on));
+			 "needs", waits_party_name(waits, waiter->on, on),
+			 "done", waiter->done);
 }
 
 static json_t *stack_json(const struct waits *waits, struct flame_names *names,

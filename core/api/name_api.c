@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* name_api.c - the public functions that name the objects of skua/sync.h */
+/* name_api.c - the public functions that name objects that are waited for */
 #include <errno.h>
 #include <string.h>
 
 #include "core/runtime/runtime.h"
 #include "core/wait/await.h"
+#include "skua/channel.h"
 #include "skua/sync.h"
 
 #define SAME(field)                                               \
@@ -34,6 +35,15 @@ static const struct wait_verb verbs[] = {
 	[SKUA_SYNC_BARRIER] =
 		WAIT_VERB(NULL, BARRIER, skua_barrier, WAIT_NO_HOLDER),
 	[SKUA_SYNC_ONCE] = WAIT_VERB(NULL, ONCE, skua_once, 0),
+	[SKUA_SYNC_CHANNEL] = { .kind = AREA_WAITS_RECEIVE,
+				.waiters = offsetof(struct skua_channel,
+						    receivers),
+				.holder = WAIT_NO_HOLDER },
+	[SKUA_SYNC_ONESHOT] =
+		WAIT_VERB(NULL, ONESHOT, skua_oneshot, WAIT_NO_HOLDER),
+	[SKUA_SYNC_BROADCAST] =
+		WAIT_VERB(NULL, BROADCAST, skua_broadcast, WAIT_NO_HOLDER),
+	[SKUA_SYNC_WATCH] = WAIT_VERB(NULL, WATCH, skua_watch, WAIT_NO_HOLDER),
 };
 
 static void set_link(uint64_t *link, struct skua_sync_name *entry)
@@ -54,7 +64,7 @@ int skua_sync_set_name(struct skua_runtime *rt, struct skua_sync_name *entry,
 	struct names *names;
 
 	if (!rt || !entry || !object || !name || kind < SKUA_SYNC_MUTEX ||
-	    kind > SKUA_SYNC_ONCE)
+	    kind > SKUA_SYNC_WATCH)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;

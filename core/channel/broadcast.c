@@ -22,6 +22,12 @@
 #define CLOSED UINT64_C(1)
 #define TICKET UINT64_C(2)
 
+WAIT_SHOWN(skua_broadcast, area_broadcast, mask);
+WAIT_SHOWN(skua_broadcast, area_broadcast, item_bytes);
+WAIT_SHOWN(skua_broadcast, area_broadcast, tail);
+WAIT_SHOWN(skua_broadcast, area_broadcast, waiters);
+_Static_assert(CLOSED == AREA_CHANNEL_CLOSED, "as tools know it");
+
 struct slot {
 	atomic_u64 version;
 	atomic_u64 words[];

@@ -29,6 +29,14 @@
 #define CLOSED UINT64_C(1)
 #define TICKET UINT64_C(2)
 
+WAIT_SHOWN(skua_channel, area_channel, tail);
+WAIT_SHOWN(skua_channel, area_channel, head);
+WAIT_SHOWN(skua_channel, area_channel, mask);
+WAIT_SHOWN(skua_channel, area_channel, item_bytes);
+WAIT_SHOWN(skua_channel, area_channel, receivers);
+WAIT_SHOWN(skua_channel, area_channel, senders);
+_Static_assert(CLOSED == AREA_CHANNEL_CLOSED, "as tools know it");
+
 struct slot {
 	/* For this ticket, or for the receive of the one before. */
 	atomic_u64 ready;

@@ -20,6 +20,12 @@
 #define TAKEN   UINT64_C(4)
 #define CLOSED  UINT64_C(8)
 
+WAIT_SHOWN(skua_oneshot, area_oneshot, word);
+WAIT_SHOWN(skua_oneshot, area_oneshot, waiters);
+_Static_assert(SENT == AREA_ONESHOT_SENT && TAKEN == AREA_ONESHOT_TAKEN &&
+		       CLOSED == AREA_ONESHOT_CLOSED,
+	       "as tools know them");
+
 static atomic_u64 *word_of(struct skua_oneshot *oneshot)
 {
 	return (atomic_u64 *)&oneshot->word;

@@ -22,6 +22,10 @@
 #define CLOSED   UINT64_C(2)
 #define VERSION  UINT64_C(4)
 
+WAIT_SHOWN(skua_watch, area_watch, word);
+WAIT_SHOWN(skua_watch, area_watch, waiters);
+_Static_assert(CLOSED == AREA_WATCH_CLOSED, "as tools know it");
+
 /* How often a reader tries without the list lock. A guess, which the workload watch
  * retunes. */
 #ifndef COPY_TRIES

@@ -47,6 +47,13 @@ struct wait_verb {
 			holder, 0                                        \
 	}
 
+/* WAIT_SHOWN - assert that tools find a field of an object of struct @type, which they read
+ * as struct @area */
+#define WAIT_SHOWN(type, area, field)                        \
+	_Static_assert(offsetof(struct type, field) ==       \
+			       offsetof(struct area, field), \
+		       #type "." #field " is where tools read it")
+
 /* await_may_poll - may @self use @wait now? Return: 0; -EINVAL (an argument is NULL),
  * -EPERM, -EOWNERDEAD (@self is not being polled) */
 int await_may_poll(const struct skua_task *self, const struct skua_wait *wait);

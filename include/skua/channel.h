@@ -23,6 +23,8 @@
  * nobody has received stay: if they are pointers, take them with the form _try. Outside
  * threads go on waiting: close the object.
  *
+ * skua_sync_set_name() (skua/sync.h) names any of them for the tools.
+ *
  * skua/wait.h describes the three forms of the calls that may wait, their deadlines, and
  * how a cancel ends them. The entry of skua_channel_receive() lists the results that all
  * of them have. The other entries list only what differs.

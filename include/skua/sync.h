@@ -502,6 +502,7 @@ SKUA_API bool skua_once_is_done(const struct skua_once *once);
 
 /* ---- names -------------------------------------------------------------------- */
 
+/* The kinds of objects that can have a name. */
 enum skua_sync_kind {
 	SKUA_SYNC_MUTEX = 1,
 	SKUA_SYNC_RWLOCK,
@@ -511,6 +512,11 @@ enum skua_sync_kind {
 	SKUA_SYNC_CONDITION,
 	SKUA_SYNC_BARRIER,
 	SKUA_SYNC_ONCE,
+	/* The objects of skua/channel.h. */
+	SKUA_SYNC_CHANNEL,
+	SKUA_SYNC_ONESHOT,
+	SKUA_SYNC_BROADCAST,
+	SKUA_SYNC_WATCH,
 };
 
 /**
@@ -536,7 +542,7 @@ struct skua_sync_name {
  * @name: text, likewise in place
  *
  * `skua waits` lists the objects of a runtime that have a name, even if no fiber waits for
- * them, and shows the name instead of the address of the object.
+ * them. It, `skua why` and `skua export` show the name instead of the address of the object.
  *
  * Threads: any. Blocks: never, except for a lock that is held for less than a
  * microsecond. Allocates: nothing.

@@ -66,7 +66,7 @@ struct skua_waiters {
  * An armed wait counts as a waker of its task. If the task is done before, it does not
  * end until the object is granted to the wait, and keeps it for ever: cancel the wait
  * first. A debug build of the library ends the process then, with a message that names
- * the type of the task.
+ * the type of the task. Until then, `skua waits` shows such a task.
  */
 struct skua_wait {
 	struct skua_wait *link[2];

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_waits.sh [SKUA] - `skua waits` names locks, their holders and deadlocks, and
-# `skua stacks` shows the stacks that gdb shows, of programs as they are shipped
+# test_waits.sh [SKUA] - `skua waits` names locks, their holders and deadlocks, and shows
+# what channels have; `skua stacks` shows the stacks that gdb shows; of programs as they are
+# shipped
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
 
 tests_skua "$@"
 locks=$(built tests/programs/locks) || exit
+built tests/programs/channels >/dev/null || exit
 watched=$(built tests/programs/watched) || exit
 
 for verb in waits stacks; do
@@ -20,28 +22,35 @@ done
 
 # --- deadlocks, however the program was made ---------------------------------------
 
-cp "$locks" "$scratch/stripped"
-strip "$scratch/stripped"
 ways=(default stripped container)
 read -ra libraries <<<"$(sed -n 's/^Libs.private: *//p' "$build/skua.pc" 2>/dev/null)"
-if "${CC:-cc}" -O2 -D_GNU_SOURCE -Iinclude -static tests/service/programs/locks.c \
-	"$build/libskua.a" -lnuma -lpthread "${libraries[@]}" -o "$scratch/static" \
-	2>"$scratch/err"; then
-	strip "$scratch/static"
+for program in locks channels; do
+	cp "$build/tests/programs/$program" "$scratch/$program.stripped"
+	strip "$scratch/$program.stripped"
+	if "${CC:-cc}" -O2 -D_GNU_SOURCE -Iinclude -static \
+		"tests/service/programs/$program.c" "$build/libskua.a" -lnuma -lpthread \
+		"${libraries[@]}" -o "$scratch/$program.static" 2>"$scratch/err"; then
+		strip "$scratch/$program.static"
+	else
+		left_out='; no static program could be made: '$(tail -n 1 "$scratch/err")
+	fi
+done
+if [[ -x $scratch/locks.static && -x $scratch/channels.static ]]; then
 	ways+=(static)
-else
-	left_out='; no static program could be made: '$(tail -n 1 "$scratch/err")
 fi
 
-# begin WAY KIND - start the program; $pid is its number
+# begin WAY KIND [PROGRAM] - start the program; $pid is its number
 begin()
 {
+	local program=${3:-locks}
 	case $1 in
-	default) start locks "$locks" "$2" ;;
-	container) start locks unshare --mount --pid --fork "$scratch/stripped" "$2" ;;
-	*) start locks "$scratch/$1" "$2" ;;
+	default) start "$program" "$build/tests/programs/$program" "$2" ;;
+	container)
+		start "$program" unshare --mount --pid --fork "$scratch/$program.stripped" "$2"
+		;;
+	*) start "$program" "$scratch/$program.$1" "$2" ;;
 	esac
-	pid=${pids[locks]}
+	pid=${pids[$program]}
 	if [[ $1 == container ]]; then
 		pid=$(pgrep -P "$pid")
 	fi
@@ -72,7 +81,43 @@ blamed='any(r["kind"] == "waited" and r["lock"]["name"] == "accounts" and
 	sum(s["parts"].values()) == s["took_ns"]
 		for s in d["slowest"] for r in [s["reason"]] + s["also"])'
 
+# The channels: name, state, contents, and the number of waiters of each side.
+channels='
+	[(o["name"], o["kind"], o["state"], o["items"], o["capacity"],
+		o["receivers"]["waiters"], o.get("senders", {}).get("waiters"))
+		for o in d["objects"]] == [
+		("settings", "watch", "open", 2, 0, 1, None),
+		("prices", "broadcast", "open", 6, 4, 1, None),
+		("answer", "oneshot", "open", 0, 0, 1, None),
+		("closed", "channel", "closed", 1, 4, 0, 0),
+		("audits", "channel", "open", 3, 4, 0, 0),
+		("replies", "channel", "open", 0, 4, 3, 0),
+		("orders", "channel", "open", 4, 4, 0, 3)] and
+	all(side["longest_ns"] > 10_000_000 if side["waiters"] else
+		side["longest_ns"] == 0 and side["of_which"] == "nobody"
+		for o in d["objects"] for side in (o["receivers"], o.get("senders"))
+		if side) and
+	d["objects"][6]["senders"]["of_which"].startswith(("fiber producer ", "thread ")) and
+	d["objects"][5]["receivers"]["of_which"].startswith(("fiber consumer ", "task reader ")) and
+	sorted(w["kind"] for w in d["waiters"]) == ["broadcast"] +
+		3 * ["channel, to receive"] + 3 * ["channel, to send"] + ["oneshot", "watch"] and
+	[w["waiter"].split()[:2] for w in d["waiters"] if w["done"]] == [["task", "reader"]]'
+
 for way in "${ways[@]}"; do
+	begin "$way" calm channels
+	for ((i = 0; i < 100; i++)); do # until all of them wait
+		run waits -p "$pid" --json
+		shows "$channels" && break
+	done
+	expect "$way: channels" exited 0
+	expect "$way: channels" shows "$channels"
+	run waits -p "$pid" --each
+	for text in 'task is done, and still waits' 'watch      settings  open    version 2  rec' \
+		'4 of 4' '6 sent' ' waits for channel orders, to send, for '; do
+		expect "$way: channels" out_has "$text"
+	done
+	stop channels
+
 	kind=two
 	begin "$way" $kind
 	deadlocked 2 'fiber debit' 'fiber credit' 'waits for mutex'
@@ -205,4 +250,4 @@ run stacks -p "${pids[watched]}"
 expect 'no fiber' out_has 'no fiber has a stack'
 stop watched
 
-finish "deadlocks of fibers and threads are named in ${#ways[@]} kinds of programs${left_out-}"
+finish "deadlocks of fibers and threads are named, and channels shown, in ${#ways[@]} kinds of programs${left_out-}"

@@ -6,6 +6,7 @@
 
 #include "core/runtime/runtime.h"
 #include "core/wait/wait.h"
+#include "skua/channel.h"
 #include "skua/fiber.h"
 #include "skua/sync.h"
 #include "tests/unit/parent.h"
@@ -75,6 +76,46 @@ TEST(set_name__several__listed_until_cleared)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
+TEST(set_name__channels__listed_with_their_kinds)
+{
+	struct skua_runtime *rt = make();
+	static struct skua_channel channel;
+	static struct skua_oneshot oneshot = SKUA_ONESHOT_INIT;
+	static struct skua_broadcast broadcast;
+	static struct skua_watch watch;
+	const struct {
+		enum skua_sync_kind kind;
+		const void *object;
+		uint32_t shown, waiters;
+	} objects[] = {
+		{ SKUA_SYNC_CHANNEL, &channel, AREA_WAITS_RECEIVE,
+		  offsetof(struct area_channel, receivers) },
+		{ SKUA_SYNC_ONESHOT, &oneshot, AREA_WAITS_ONESHOT,
+		  offsetof(struct area_oneshot, waiters) },
+		{ SKUA_SYNC_BROADCAST, &broadcast, AREA_WAITS_BROADCAST,
+		  offsetof(struct area_broadcast, waiters) },
+		{ SKUA_SYNC_WATCH, &watch, AREA_WAITS_WATCH,
+		  offsetof(struct area_watch, waiters) },
+	};
+	struct skua_sync_name names[4] = { 0 };
+	const struct area_name *at;
+
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(skua_sync_set_name(rt, &names[i],
+						    objects[i].kind,
+						    objects[i].object, "name"),
+				 0);
+		at = *(const struct area_name *const *)area_of(rt)->names;
+		assert_int_equal(at->object, (uintptr_t)objects[i].object);
+		assert_int_equal(at->verb.kind, objects[i].shown);
+		assert_int_equal(at->verb.waiters, objects[i].waiters);
+		assert_int_equal(at->verb.holder, UINT32_MAX);
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(skua_sync_clear_name(&names[i]), 0);
+	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
 TEST(set_name__misuse__refused)
 {
 	struct skua_runtime *rt = make();
@@ -97,7 +138,7 @@ TEST(set_name__misuse__refused)
 			 -EINVAL);
 	assert_int_equal(
 		skua_sync_set_name(rt, &name,
-				   (enum skua_sync_kind)(SKUA_SYNC_ONCE + 1),
+				   (enum skua_sync_kind)(SKUA_SYNC_WATCH + 1),
 				   &mutex, "name"),
 		-EINVAL);
 	assert_int_equal(skua_sync_clear_name(&name), 0);
