@@ -53,8 +53,8 @@ enum event_kind {
 	/* Follows the EVENT_WAIT for an object that may have a holder. a: the holder, as
 	 * AREA_HOLDER_THREAD says, without flags; 0: nobody, or readers; b: the object */
 	EVENT_HELD,
-	/* The task gives up the wait of its last EVENT_WAIT for b, without the lock. a, b: as
-	 * there; detail: an error number */
+	/* The task gives up the wait of its last EVENT_WAIT for b, in vain. a, b: as there;
+	 * detail: an error number. Not for conditions, joins, groups and times. */
 	EVENT_GIVE_UP,
 	EVENT_KINDS,
 };

@@ -151,7 +151,8 @@ int lock_names_write(struct lock_names *n, struct target *target,
 		     const struct target_runtime *runtime,
 		     struct trace_writer *writer, const struct event *e)
 {
-	bool lock = e->kind == EVENT_WAIT && wait_kind_is_lock(e->detail);
+	bool lock = e->kind == EVENT_WAIT && (wait_kind_is_lock(e->detail) ||
+					      wait_kind_is_channel(e->detail));
 	struct address entry = { .address = lock ? e->b : e->a };
 	char text[TARGET_NAME];
 	int code = 0;

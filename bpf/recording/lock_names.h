@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * lock_names.h - the names of locks and of their holders, for a recording
+ * lock_names.h - the names of locks, of channels, and of holders, for a recording
  *
  * A name is read when an event first mentions the address. So a holder that has ended by
  * then, or a lock whose memory is used again, may get a wrong name or none.

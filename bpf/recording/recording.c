@@ -323,7 +323,7 @@ void recording_report_streams(const struct recording *r)
 			gone);
 	if (rings_lack_names(r->rings))
 		fprintf(stderr,
-			"only the first %u locks and holders have names: "
+			"only the first %u locks, channels and holders have names: "
 			"further ones are shown by their addresses\n",
 			LOCK_NAMES_MAX);
 	if (rings_are_full(r->rings))

@@ -289,14 +289,14 @@ static void on_late(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
-char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
-		      char *text)
+static char *name_wait(const struct trace *trace, uint32_t kind,
+		       uint64_t object, bool whole, char *text)
 {
 	const char *name = trace_name(trace, TRACE_NAME_OBJECT, object);
 	bool known = kind != AREA_WAITS_NOTHING && kind < AREA_WAITS_COUNT;
 	const char *of = known ? wait_kind_name(kind) : "something";
 	int noun = known ? wait_kind_noun(kind) : (int)strlen(of);
-	const char *how = of + noun;
+	const char *how = whole ? of + noun : "";
 
 	if (name && name[0])
 		snprintf(text, TRACE_WAIT_TEXT, "%.*s %s%s", noun, of, name,
@@ -305,8 +305,20 @@ char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
 		snprintf(text, TRACE_WAIT_TEXT, "%.*s 0x%" PRIx64 "%s", noun,
 			 of, object, how);
 	else
-		snprintf(text, TRACE_WAIT_TEXT, "%s", of);
+		snprintf(text, TRACE_WAIT_TEXT, "%.*s%s", noun, of, how);
 	return text;
+}
+
+char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
+		      char *text)
+{
+	return name_wait(trace, kind, object, true, text);
+}
+
+char *trace_object_name(const struct trace *trace, uint32_t kind,
+			uint64_t object, char *text)
+{
+	return name_wait(trace, kind, object, false, text);
 }
 
 static void on_wait(struct player *p, const struct trace_event *e)

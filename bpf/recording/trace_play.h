@@ -106,6 +106,11 @@ struct trace_sink {
 char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
 		      char *text);
 
+/* trace_object_name - the same for the object alone: "channel orders", not "channel orders,
+ * to send" */
+char *trace_object_name(const struct trace *trace, uint32_t kind,
+			uint64_t object, char *text);
+
 /* trace_category - return the category of marks of a kind: one word */
 const char *trace_category(enum trace_mark_kind kind);
 

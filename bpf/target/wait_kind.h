@@ -54,6 +54,14 @@ static inline bool wait_kind_is_channel(uint64_t kind)
 	return kind >= AREA_WAITS_SEND && kind <= AREA_WAITS_BROADCAST;
 }
 
+/* wait_kind_state - the state of a channel for which a task waits: "full" */
+static inline const char *wait_kind_state(uint32_t kind)
+{
+	return kind == AREA_WAITS_SEND    ? "full"
+	       : kind == AREA_WAITS_WATCH ? "unchanged"
+					  : "empty";
+}
+
 /* wait_kind_is_lock - has the object a holder, for which others wait? */
 static inline bool wait_kind_is_lock(uint64_t kind)
 {

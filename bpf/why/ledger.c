@@ -253,6 +253,7 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 	case TRACE_READY:
 		on_ready(l, mark->ns);
 		on_woken(l, mark->track, mark->ns);
+		ledger_on_woken(l, mark);
 		break;
 	case TRACE_LATE:
 		on_late(l, mark);
@@ -435,7 +436,9 @@ void ledger_close(struct ledger *l)
 	free(l->waits);
 	free(l->holds);
 	free(l->held);
+	free(l->channels);
 	addresses_free(&l->suspended);
+	addresses_free(&l->servers);
 	free(l->names);
 	free(l->ready);
 	memset(l, 0, sizeof(*l));

@@ -4,8 +4,10 @@
  *
  * An item is one wait of a task and the poll that ends it: from the moment at which the
  * task became runnable to the end of that poll. If the task waited for a lock before,
- * and has got it in that poll, the item begins with that wait, which is its first part:
- * waited. Polls in between, in which the task did not get the lock, belong to it.
+ * or for a place in a full channel, and has got it in that poll, the item begins with that
+ * wait, which is its first part: waited. Polls in between, in which the task did not get
+ * it, belong to it. Other waits may be the normal state of a task: those for an empty
+ * channel are in no item, but in ledger.channels.
  *
  * Each other nanosecond of an item belongs to exactly one part, chosen by the activity
  * of the worker that held the task at that time. The worker that counts is:
@@ -31,7 +33,7 @@
 #include "bpf/recording/trace_play.h"
 
 enum ledger_part {
-	LEDGER_WAITED,      /* for a lock */
+	LEDGER_WAITED,      /* for a lock, or while a channel was full */
 	LEDGER_QUEUED,      /* the worker polled others, or was between polls */
 	LEDGER_PARKED,      /* the worker slept, or was just waking up */
 	LEDGER_STOLEN,      /* a thief was about to take the task */
@@ -93,13 +95,43 @@ static inline uint64_t ledger_late_by(const struct ledger_late *late)
 	return late->until_ns - late->from_ns;
 }
 
-/* A task began to wait for a lock. @kind: enum area_wait_kind; @name: of the task. */
+/**
+ * struct ledger_wait - a task began to wait for a lock or a channel
+ * @kind: enum area_wait_kind; @name: of the task
+ * @until_ns: of a channel: when the wait was over, or the recording if the task @still
+ *            waits; 0: not known
+ * @server, @server_name: of a channel: the last task that let one go on that waited at the
+ *                        same side; 0: not known. AREA_HOLDER_THREAD: an outside thread
+ */
 struct ledger_wait {
 	uint64_t object;
-	uint64_t from_ns;
+	uint64_t from_ns, until_ns;
+	uint64_t server;
+	uint32_t server_name;
 	uint32_t kind;
 	uint32_t name;
+	bool still;
 };
+
+/**
+ * struct ledger_channel - the waits for a channel, of one kind
+ * @object: 0: oneshots without a name, for which tasks of one type wait
+ * @times: number of waits, of @ns altogether
+ * @still: number of tasks that wait at the end, for up to @still_ns
+ * @longest: index + 1 of the longest wait in ledger.waits, of @longest_ns
+ * @did: what its server did meanwhile, as parts
+ */
+struct ledger_channel {
+	uint64_t object;
+	uint32_t kind;
+	uint64_t times, ns;
+	uint64_t still, still_ns;
+	size_t longest;
+	uint64_t longest_ns;
+	uint64_t did[LEDGER_PARTS];
+};
+
+#define LEDGER_CHANNELS 16u
 
 /* From @ns on, @holder held the lock, as EVENT_HELD names it. */
 struct ledger_hold {
@@ -118,7 +150,9 @@ struct ledger_steps;
  * @lates: late calls of pollers, in order
  * @others: polls that are in no item, or within the wait of one, as items whose wait is
  *          not known
- * @waits: all waits for locks; @suspended: those that go on, by task
+ * @waits: all waits for locks and channels; @suspended: those that go on, by task
+ * @servers: the last server of each side of a channel (ledger_channels.c)
+ * @channels: those with the longest waits, at most LEDGER_CHANNELS, the longest first
  * @stuck: index + 1 of the longest wait for a lock that still goes on at the end; 0: none;
  *         @stuck_count: their number
  * @holds: what is known about the holders of locks, sorted by lock and time
@@ -144,7 +178,9 @@ struct ledger {
 	size_t other_count, other_room;
 	struct ledger_wait *waits;
 	size_t wait_count, wait_room;
-	struct addresses suspended;
+	struct addresses suspended, servers;
+	struct ledger_channel *channels;
+	size_t channel_count;
 	size_t stuck, stuck_count;
 	struct ledger_hold *holds;
 	size_t hold_count, hold_room;
@@ -180,7 +216,8 @@ enum ledger_how {
  * the worker itself), or the threads named @comm, of which @thread held it
  * longest. With LEDGER_WAITED: the holders of the lock @lock, of @lock_kind, named @name
  * (LEDGER_NOBODY: not known), of which @holder held it longest; @did: what they did
- * meanwhile, as parts, where LEDGER_WAITED is a wait for anything. */
+ * meanwhile, as parts, where LEDGER_WAITED is a wait for anything. A channel has its last
+ * server instead of a holder. */
 #define LEDGER_NOBODY UINT32_MAX
 struct ledger_cause {
 	enum ledger_part part;
@@ -265,6 +302,11 @@ unsigned ledger_reasons(const struct ledger *ledger,
 void ledger_say(const struct ledger *ledger,
 		const struct ledger_reason *reasons, unsigned count, char *text,
 		size_t bytes);
+
+/* ledger_say_channel - the same about the waits for a channel */
+void ledger_say_channel(const struct ledger *ledger,
+			const struct ledger_channel *channel, char *text,
+			size_t bytes);
 
 /**
  * struct ledger_type - figures of the items of one type, or of all

@@ -28,8 +28,8 @@ struct ledger_step {
 	uint32_t name; /* of a poll or job; of a search: the victim's track */
 };
 
-/* A slice that has not ended. Of a poll: @wait: index + 1 of the wait for a lock that its
- * task had begun before; 0: none. @goes_on: it waits for that lock again. @gave_up: it
+/* A slice that has not ended. Of a poll: @wait: index + 1 of the wait for a lock or channel
+ * that its task had begun before; 0: none. @goes_on: it waits for that again. @gave_up: it
  * waits no longer, and has not got it. */
 struct ledger_open {
 	struct ledger_step step;
@@ -54,7 +54,7 @@ struct ledger_steps {
 /* ledger_name - return the index of a name, which is added if it is new */
 uint32_t ledger_name(struct ledger *ledger, const char *text);
 
-/* ---- waits for locks (ledger_waits.c) --------------------------------------- */
+/* ---- waits for locks and channels (ledger_waits.c) --------------------------- */
 
 void ledger_on_wait(struct ledger *ledger, const struct trace_mark *mark);
 void ledger_on_held(struct ledger *ledger, const struct trace_mark *mark);
@@ -75,10 +75,36 @@ void ledger_count_stuck(struct ledger *ledger);
  * -ENOMEM */
 int ledger_settle_waits(struct ledger *ledger);
 
-/* ledger_split_wait - find the causes of an item's wait for a lock */
+/* ledger_split_wait - find the causes of an item's wait */
 void ledger_split_wait(const struct ledger *ledger,
 		       const struct ledger_item *item,
 		       struct ledger_split *split);
+
+/* ledger_did - add to @did, by parts, what a holder or server did in a time. @holder: 0: it
+ * is not known */
+void ledger_did(const struct ledger *ledger, uint64_t holder, uint64_t from_ns,
+		uint64_t until_ns, uint64_t *did);
+
+/* ---- waits for channels (ledger_channels.c) ---------------------------------- */
+
+/* ledger_on_woken - note the task that wakes a task that waits for a channel */
+void ledger_on_woken(struct ledger *ledger, const struct trace_mark *mark);
+
+/* ledger_served, ledger_still_waits - a wait for a channel was over at @ready_ns, or goes
+ * on at the end. @gave_up: in vain */
+void ledger_served(struct ledger *ledger, struct ledger_wait *wait,
+		   uint64_t ready_ns, bool gave_up);
+void ledger_still_waits(struct ledger *ledger, struct ledger_wait *wait);
+
+/* ledger_find_channels - after the last event, find the channels with the longest waits.
+ * Return: 0; -ENOMEM */
+int ledger_find_channels(struct ledger *ledger);
+
+/* ledger_add_servers - add the servers whose polls are needed. Return: 0; -ENOMEM */
+int ledger_add_servers(const struct ledger *ledger, struct addresses *holders);
+
+/* ledger_settle_channels - find out what the servers of the longest waits did */
+void ledger_settle_channels(struct ledger *ledger);
 
 /* ledger_settle_steps - after the last event, prepare ledger_split() */
 void ledger_settle_steps(struct ledger *ledger);

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf/why/ledger.h"
 #include "bpf/cli/table.h"
+#include "bpf/target/wait_kind.h"
+#include "bpf/why/ledger.h"
 
 static const char *const words[LEDGER_REASONS] = {
 	"waited",      "queued",  "parked", "stolen",  "running",   "preempted",
@@ -120,13 +121,14 @@ static void say_did(unsigned part, uint64_t ns, uint64_t whole, char *text,
 		 text_time_in(time, (double)ns, (double)whole));
 }
 
-/* The two most important things that a holder did. */
-static void say_holder(const struct ledger_reason *r, char *text, size_t bytes)
+/* The two most important things that a holder did in a time. */
+static void say_holder(const uint64_t *parts, uint64_t ns, char *text,
+		       size_t bytes)
 {
 	uint64_t did[LEDGER_PARTS];
 	const char *before = ", which ";
 
-	memcpy(did, r->did, sizeof(did));
+	memcpy(did, parts, sizeof(did));
 	/* A holder that waits for a worker is queued, whatever the worker does. */
 	did[LEDGER_QUEUED] += did[LEDGER_PARKED] + did[LEDGER_STOLEN];
 	did[LEDGER_PARKED] = did[LEDGER_STOLEN] = 0;
@@ -139,27 +141,77 @@ static void say_holder(const struct ledger_reason *r, char *text, size_t bytes)
 		for (unsigned i = 1; i < LEDGER_PARTS; i++)
 			if (did[i] > did[most])
 				most = i;
-		if (did[most] <= r->ns / 10)
+		if (did[most] <= ns / 10)
 			return;
 		used += (size_t)snprintf(text + used, bytes - used, "%s",
 					 before);
-		say_did(most, did[most], r->ns, text + used, bytes - used);
+		say_did(most, did[most], ns, text + used, bytes - used);
 		did[most] = 0;
 		before = " and ";
 	}
 }
 
+/* Write the object of a wait: "mutex accounts", "full channel orders". Return: the words
+ * before the name of its holder or server. @text: OBJECT_TEXT bytes */
+#define OBJECT_TEXT (TRACE_WAIT_TEXT + 16)
+static const char *say_object(const struct ledger *l, uint32_t kind,
+			      uint64_t object, char *text)
+{
+	char name[TRACE_WAIT_TEXT];
+
+	if (!wait_kind_is_channel(kind)) {
+		trace_wait_name(l->trace, kind, object, text);
+		return "held by ";
+	}
+	trace_object_name(l->trace, kind, object, name);
+	snprintf(text, OBJECT_TEXT, "%s %s", wait_kind_state(kind), name);
+	return kind == AREA_WAITS_SEND ? "last receiver " : "last sender ";
+}
+
 static void say_waited(const struct ledger *l, const struct ledger_reason *r,
 		       char *text, size_t bytes)
 {
-	char took[32], lock[TRACE_WAIT_TEXT], holder[200] = "";
+	char took[32], object[OBJECT_TEXT], holder[200] = "";
+	const char *by = say_object(l, r->lock_kind, r->lock, object);
+	const char *nobody = wait_kind_is_channel(r->lock_kind)
+				     ? "not known"
+				     : "nobody that is known";
 
-	trace_wait_name(l->trace, r->lock_kind, r->lock, lock);
 	if (r->culprit[0])
-		say_holder(r, holder, sizeof(holder));
-	snprintf(text, bytes, "waited %s for %s, held by %s%s",
-		 text_time(took, (double)r->ns), lock,
-		 r->culprit[0] ? r->culprit : "nobody that is known", holder);
+		say_holder(r->did, r->ns, holder, sizeof(holder));
+	snprintf(text, bytes, "waited %s for %s, %s%s%s",
+		 text_time(took, (double)r->ns), object, by,
+		 r->culprit[0] ? r->culprit : nobody, holder);
+}
+
+void ledger_say_channel(const struct ledger *l,
+			const struct ledger_channel *channel, char *text,
+			size_t bytes)
+{
+	const struct ledger_wait *wait = &l->waits[channel->longest - 1];
+	double most = (double)channel->longest_ns;
+	char object[OBJECT_TEXT], count[32], mean[32], time[32], did[200] = "";
+	const char *by = say_object(l, channel->kind, channel->object, object);
+	bool known = wait->server_name < l->name_count;
+
+	if (known)
+		say_holder(channel->did, channel->longest_ns, did, sizeof(did));
+	snprintf(text, bytes,
+		 "%s: %s wait%s, %s on average, longest %s of %s, %s%s%s",
+		 object, text_count(count, channel->times),
+		 channel->times == 1 ? "" : "s",
+		 text_time_in(mean,
+			      (double)channel->ns / (double)channel->times,
+			      most),
+		 text_time(time, most),
+		 wait->name < l->name_count ? l->names[wait->name] : "a task",
+		 by, known ? l->names[wait->server_name] : "not known", did);
+	if (channel->still > 0)
+		snprintf(text + strlen(text), bytes - strlen(text),
+			 "; %s task%s at the end, up to %s so far",
+			 text_count(count, channel->still),
+			 channel->still == 1 ? " waits" : "s wait",
+			 text_time_in(time, (double)channel->still_ns, most));
 }
 
 static void say(const struct ledger *l, const struct ledger_reason *r,
@@ -251,17 +303,19 @@ static void say_waited_all(const struct ledger *l,
 			   const struct ledger_reason *r, bool several,
 			   char *text, size_t bytes)
 {
-	char lock[TRACE_WAIT_TEXT];
+	char object[OBJECT_TEXT];
+	const char *by = say_object(l, r->lock_kind, r->lock, object);
+	const char *channels =
+		wait_kind_is_channel(r->lock_kind) ? " or full channels" : "";
 
-	trace_wait_name(l->trace, r->lock_kind, r->lock, lock);
 	if (several)
-		snprintf(text, bytes, "waiting for locks");
+		snprintf(text, bytes, "waiting for locks%s", channels);
 	else if (r->culprit[0])
-		snprintf(text, bytes, "waiting for %s, held by %s%s%s", lock,
+		snprintf(text, bytes, "waiting for %s, %s%s%s%s", object, by,
 			 r->culprit, r->others ? " and others" : "",
 			 did_most(r));
 	else
-		snprintf(text, bytes, "waiting for %s", lock);
+		snprintf(text, bytes, "waiting for %s", object);
 }
 
 /* Describe the cause of a part. @several: do not name it as the only one. */

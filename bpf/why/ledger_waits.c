@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_waits.c - waits for locks: which item contains one, who held the lock, and what
- * the holder did meanwhile
+ * ledger_waits.c - waits for locks and channels: which item contains one, who held the
+ * lock, and what the holder did meanwhile
  *
  * A holder is known from when a task began to wait for its lock (EVENT_HELD), and from
  * when a task was woken that then got the lock. In between, a task may take and leave
@@ -55,10 +55,12 @@ void ledger_on_wait(struct ledger *l, const struct trace_mark *mark)
 		       l->waits[open->wait - 1].object == object;
 
 	s->wait_ns = mark->ns;
-	if (!wait_kind_is_lock(mark->number))
+	if (!wait_kind_is_lock(mark->number) &&
+	    !wait_kind_is_channel(mark->number))
 		return;
 	if (goes_on) {
 		open->goes_on = true;
+		l->waits[open->wait - 1].server = 0;
 		suspend(l, task, open->wait);
 		return;
 	}
@@ -73,6 +75,7 @@ void ledger_on_wait(struct ledger *l, const struct trace_mark *mark)
 		.from_ns = mark->ns,
 		.kind = (uint32_t)mark->number,
 		.name = open ? open->step.name : LEDGER_NOBODY,
+		.server_name = LEDGER_NOBODY,
 	};
 	suspend(l, task, l->wait_count);
 }
@@ -120,10 +123,15 @@ void ledger_on_give_up(struct ledger *l, const struct trace_mark *mark)
 void ledger_waited(struct ledger *l, struct ledger_item *item,
 		   const struct ledger_open *open)
 {
-	const struct ledger_wait *wait = &l->waits[open->wait - 1];
-	bool holds = !open->gave_up && wait->kind != AREA_WAITS_READ &&
-		     wait->kind != AREA_WAITS_ONCE;
+	struct ledger_wait *wait = &l->waits[open->wait - 1];
+	bool holds = !open->gave_up && (wait->kind == AREA_WAITS_MUTEX ||
+					wait->kind == AREA_WAITS_WRITE);
 
+	if (wait_kind_is_channel(wait->kind)) {
+		ledger_served(l, wait, item->ready_ns, open->gave_up);
+		if (wait->kind != AREA_WAITS_SEND)
+			return;
+	}
 	if (holds)
 		add_hold(l, wait->object, item->ready_ns, item->task);
 	/* It may be woken before it notes that it waits. */
@@ -232,16 +240,18 @@ int ledger_settle_waits(struct ledger *l)
 {
 	struct addresses holders = { .count = 0 };
 	size_t room = 0;
-	int code = 0;
+	int code = ledger_find_channels(l);
 
+	if (!code)
+		code = ledger_add_servers(l, &holders);
 	for (size_t i = 0; !code && i < l->hold_count; i++) {
 		const struct address entry = { .address = l->holds[i].holder };
 
 		code = addresses_put(&holders, &entry);
 	}
-	if (!code && l->hold_count > 0)
+	if (!code && holders.count > 0)
 		code = keep_polls(l, &holders, l->items, l->count, &room);
-	if (!code && l->hold_count > 0)
+	if (!code && holders.count > 0)
 		code = keep_polls(l, &holders, l->others, l->other_count,
 				  &room);
 	addresses_free(&holders);
@@ -255,6 +265,7 @@ int ledger_settle_waits(struct ledger *l)
 	drop_repeated(l);
 	for (size_t i = 0; i < l->hold_count; i++)
 		name_hold(l, &l->holds[i]);
+	ledger_settle_channels(l);
 	return l->failed;
 }
 
@@ -262,12 +273,17 @@ void ledger_count_stuck(struct ledger *l)
 {
 	for (size_t i = 0; i < l->suspended.size; i++) {
 		const struct address *entry = &l->suspended.slots[i];
+		struct ledger_wait *wait;
 
 		if (entry->address == 0)
 			continue;
+		wait = &l->waits[entry->number - 1];
+		if (wait_kind_is_channel(wait->kind)) {
+			ledger_still_waits(l, wait);
+			continue;
+		}
 		l->stuck_count++;
-		if (!l->stuck || l->waits[entry->number - 1].from_ns <
-					 l->waits[l->stuck - 1].from_ns)
+		if (!l->stuck || wait->from_ns < l->waits[l->stuck - 1].from_ns)
 			l->stuck = entry->number;
 	}
 }
@@ -392,21 +408,56 @@ const char *ledger_last_holder(const struct ledger *l, uint64_t lock)
 		       : NULL;
 }
 
-/* Find out what the holder did. @hold: NULL: it is not known. */
-static void look_at(struct look *look, const struct ledger_item *item,
-		    const struct ledger_hold *hold, struct ledger_cause *cause)
+/* Find out what a holder did; 0: it is not known. */
+static void look_at(struct look *look)
+{
+	if (look->holder & AREA_HOLDER_THREAD)
+		look_at_thread(look);
+	else if (look->holder)
+		look_at_task(look);
+	did_until(look, LEDGER_UNKNOWN, look->until_ns);
+}
+
+void ledger_did(const struct ledger *l, uint64_t holder, uint64_t from_ns,
+		uint64_t until_ns, uint64_t *did)
+{
+	unsigned left = MAX_LOOKS;
+	struct look look = { .ledger = l,
+			     .holder = holder,
+			     .from_ns = from_ns,
+			     .until_ns = until_ns,
+			     .did = did,
+			     .left = &left };
+
+	look_at(&look);
+}
+
+/* A place in a channel was missing: blame the last task that made one. */
+static void split_full(const struct ledger *l, const struct ledger_item *item,
+		       const struct ledger_wait *wait,
+		       struct ledger_split *split)
+{
+	struct ledger_cause cause = { .part = LEDGER_WAITED,
+				      .track = item->track,
+				      .name = wait->server_name,
+				      .holder = wait->server,
+				      .lock = wait->object,
+				      .lock_kind = wait->kind };
+
+	if (item->from_ns == item->ready_ns)
+		return;
+	ledger_did(l, wait->server, item->from_ns, item->ready_ns, cause.did);
+	ledger_add_cause(split, &cause, item->ready_ns - item->from_ns);
+}
+
+/* Set the cause to a holder. @hold: NULL: it is not known. */
+static void blame(struct ledger_cause *cause, const struct ledger_item *item,
+		  const struct ledger_hold *hold)
 {
 	bool known = hold && hold->holder && hold->holder != item->task;
 
 	cause->name = known ? hold->name : LEDGER_NOBODY;
 	cause->holder = known ? hold->holder : 0;
-	look->holder = cause->holder;
-	look->did = cause->did;
-	if (known && (hold->holder & AREA_HOLDER_THREAD))
-		look_at_thread(look);
-	else if (known)
-		look_at_task(look);
-	did_until(look, LEDGER_UNKNOWN, look->until_ns);
 }
 
 void ledger_split_wait(const struct ledger *l, const struct ledger_item *item,
@@ -418,6 +469,10 @@ void ledger_split_wait(const struct ledger *l, const struct ledger_item *item,
 	unsigned left = MAX_LOOKS;
 
 	split->parts[LEDGER_WAITED] = until - from;
+	if (wait->kind == AREA_WAITS_SEND) {
+		split_full(l, item, wait, split);
+		return;
+	}
 	for (; from < until; i++) {
 		struct ledger_cause cause = { .part = LEDGER_WAITED,
 					      .track = item->track,
@@ -436,7 +491,10 @@ void ledger_split_wait(const struct ledger *l, const struct ledger_item *item,
 			look.until_ns = hold[1].ns;
 		if (from == look.until_ns)
 			continue;
-		look_at(&look, item, hold, &cause);
+		blame(&cause, item, hold);
+		look.holder = cause.holder;
+		look.did = cause.did;
+		look_at(&look);
 		ledger_add_cause(split, &cause, look.until_ns - from);
 		from = look.until_ns;
 	}

@@ -6,8 +6,8 @@
 
 #include "bpf/cli/json.h"
 #include "bpf/recording/offcpu.h"
+#include "bpf/target/wait_kind.h"
 #include "bpf/why/why.h"
-#include "probes/area.h"
 
 static const char *const sources[] = { "bpf", "schedstat", "none" };
 
@@ -69,12 +69,6 @@ static json_t *place_json(const struct why *why, uint32_t track)
 static json_t *lock_json(const struct why *why,
 			 const struct ledger_reason *reason)
 {
-	static const char *const kinds[AREA_WAITS_COUNT] = {
-		[AREA_WAITS_MUTEX] = "mutex",
-		[AREA_WAITS_READ] = "rwlock, to read",
-		[AREA_WAITS_WRITE] = "rwlock, to write",
-		[AREA_WAITS_ONCE] = "once",
-	};
 	json_t *object = json_object();
 	char text[32];
 
@@ -82,7 +76,7 @@ static json_t *lock_json(const struct why *why,
 		json_decref(object);
 		return json_null();
 	}
-	set_text(object, "kind", kinds[reason->lock_kind]);
+	set_text(object, "kind", wait_kind_name(reason->lock_kind));
 	snprintf(text, sizeof(text), "0x%" PRIx64, reason->lock);
 	set_text(object, "address", text);
 	set_text(object, "name",
@@ -192,6 +186,50 @@ static json_t *pollers_json(const struct why *why)
 		json_array_append_new(latest, delay_json(why, &v->delays[i]));
 	json_object_set_new(object, "latest", latest);
 	return object;
+}
+
+static json_t *channel_json(const struct why *why,
+			    const struct ledger_channel *channel)
+{
+	const struct ledger *l = &why->ledger;
+	const struct ledger_wait *wait = &l->waits[channel->longest - 1];
+	json_t *object = json_object();
+	char text[LEDGER_TEXT];
+
+	set_text(object, "kind", wait_kind_name(channel->kind));
+	snprintf(text, sizeof(text), "0x%" PRIx64, channel->object);
+	set_text(object, "address", channel->object ? text : NULL);
+	set_text(object, "name",
+		 trace_name(why->trace, TRACE_NAME_OBJECT, channel->object));
+	set_text(object, "state", wait_kind_state(channel->kind));
+	json_set_count(object, "waits", channel->times);
+	json_set_count(object, "waited_ns", channel->ns);
+	json_set_count(object, "waiting", channel->still);
+	json_set_count(object, "waiting_ns", channel->still_ns);
+	json_set_count(object, "longest_ns", channel->longest_ns);
+	json_set_count(object, "longest_from_ns", wait->from_ns);
+	set_time(object, "longest_from_time", why, wait->from_ns);
+	set_text(object, "longest_type",
+		 wait->name < l->name_count ? l->names[wait->name] : NULL);
+	json_object_set_new(object, "longest_goes_on",
+			    json_boolean(wait->still));
+	set_text(object, "server",
+		 wait->server_name < l->name_count ? l->names[wait->server_name]
+						   : NULL);
+	set_parts(object, "server_parts", channel->did);
+	ledger_say_channel(l, channel, text, sizeof(text));
+	set_text(object, "text", text);
+	return object;
+}
+
+static json_t *channels_json(const struct why *why)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < why->ledger.channel_count; i++)
+		json_array_append_new(
+			all, channel_json(why, &why->ledger.channels[i]));
+	return all;
 }
 
 static json_t *incident_json(const struct why *why,
@@ -333,6 +371,7 @@ bool why_print_json(FILE *file, const struct why *why)
 				      incident_json(why, &v->incidents[i]));
 	json_object_set_new(object, "incidents", incidents);
 	json_object_set_new(object, "late_pollers", pollers_json(why));
+	json_object_set_new(object, "channels", channels_json(why));
 	json_object_set_new(object, "all", type_json(why, &v->types[0]));
 	for (size_t i = 1; i < v->type_count; i++)
 		json_array_append_new(types, type_json(why, &v->types[i]));

@@ -8,7 +8,8 @@
 #include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 
-#define BAR 20u /* width in characters */
+#define BAR      20u /* width in characters */
+#define CHANNELS 5u  /* that get a line */
 
 /* A worker may wait for its CPU for up to this share of the time without a
  * remark. */
@@ -331,6 +332,27 @@ static void print_delays(FILE *file, const struct why *why)
 	fputc('\n', file);
 }
 
+/* ---- channels --------------------------------------------------------------- */
+
+/* Print the channels with the longest waits, which are in no item if the channel was
+ * empty. */
+static void print_channels(FILE *file, const struct why *why)
+{
+	const struct ledger *l = &why->ledger;
+	char text[LEDGER_TEXT];
+
+	if (l->channel_count == 0)
+		return;
+	fputs("waits for channels, of tasks of all types:\n", file);
+	for (size_t i = 0; i < l->channel_count && i < CHANNELS; i++) {
+		ledger_say_channel(l, &l->channels[i], text, sizeof(text));
+		fprintf(file, "    %s\n", text);
+	}
+	if (l->channel_count > CHANNELS)
+		fprintf(file, "    and further ones: see --json\n");
+	fputc('\n', file);
+}
+
 /* ---- the whole ----------------------------------------------------------- */
 
 /* Whether skua itself preempted workers: it copies events, and busy workers
@@ -355,6 +377,7 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 	if (v->incident_count > 0 && most > 0)
 		print_legend(file);
 	print_delays(file, why);
+	print_channels(file, why);
 	if (why->ledger.count > 0)
 		why_print_types(file, why);
 	ledger_say_verdict(&why->ledger, &why->verdict, text, sizeof(text));

@@ -143,14 +143,14 @@ static __attribute__((noinline)) void record_wait(struct worker *worker,
 	wait->noted = (uint32_t)kind;
 }
 
-/* Note for tools that the task has not got a lock for which it waited. A wait for a
- * condition always ends with its mutex. Not inlined, as wake_fiber_at(). */
+/* Note for tools that the task has not got what it waited for, if they know of the wait. A
+ * wait for a condition always ends with its mutex. Not inlined, as wake_fiber_at(). */
 static __attribute__((noinline)) void note_give_up(const struct skua_wait *wait,
 						   int code)
 {
 	const struct wait_verb *verb = wait->verb;
 
-	if (is_lock(wait->noted) && verb->kind != AREA_WAITS_CONDITION)
+	if (wait->noted && verb->kind != AREA_WAITS_CONDITION)
 		telemetry_give_up(&current_worker->telemetry, wait->waiter,
 				  wait->object, code);
 }

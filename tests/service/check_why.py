@@ -15,7 +15,8 @@ from collections import Counter
 META, EVENTS, END_OF_FILE = 1, 4, 5
 CLOCK, BEGIN, END, READY, WAIT = 1, 4, 5, 6, 17
 YIELD = 2
-LOCKS = (1, 2, 3, 9)  # kinds of waits: mutex, rwlock, once
+# Kinds of waits that are part of a task's time: for mutex, rwlock, once, to send.
+LOCKS = (1, 2, 3, 9, 13)
 ALLOWED = 0.02
 
 

@@ -103,7 +103,38 @@ channels='
 		3 * ["channel, to receive"] + 3 * ["channel, to send"] + ["oneshot", "watch"] and
 	[w["waiter"].split()[:2] for w in d["waiters"] if w["done"]] == [["task", "reader"]]'
 
+# Of skua why: the channel that was full or empty, and the task that should have served it.
+full='any(r["kind"] == "waited" and r["lock"]["name"] == "orders" and
+	r["culprit"] == "consumer" and r["ns"] > 200_000
+		for s in d["slowest"] for r in [s["reason"]] + s["also"]) and
+	any(c["name"] == "orders" and c["state"] == "full" and c["server"] == "consumer" and
+		c["longest_type"] == "producer" for c in d["channels"])'
+empty='any(c["name"] == "orders" and c["state"] == "empty" and c["server"] == "producer" and
+	c["longest_type"] == "consumer" and c["longest_ns"] > 200_000 for c in d["channels"])'
+# It waits itself, so nobody sends any more.
+stuck='any(c["name"] == "orders" and c["waiting"] == 1 and c["longest_goes_on"] and
+	c["server"] == "producer" and 2 * c["server_parts"]["waited"] > c["longest_ns"]
+		for c in d["channels"]) and d["waiting_for_locks"] == 1'
+
+# why_shows NAME SECONDS EXPRESSION - `skua why` shows it, soon: others may have the CPUs
+why_shows()
+{
+	for ((i = 0; i < 100; i++)); do
+		run why -p "$pid" --for "$2" --slowest 1000 --json
+		shows "$3" && break
+	done
+	expect "$way: $1: why" exited 0
+	expect "$way: $1: why" shows "$3"
+}
+
 for way in "${ways[@]}"; do
+	begin "$way" slow channels
+	why_shows slow 0.5 "$full"
+	stop channels
+	begin "$way" starved channels
+	why_shows starved 0.5 "$empty"
+	stop channels
+
 	begin "$way" calm channels
 	for ((i = 0; i < 100; i++)); do # until all of them wait
 		run waits -p "$pid" --json
@@ -147,14 +178,18 @@ for way in "${ways[@]}"; do
 	done
 	expect "$way: $kind, after $i times" test $i -lt 100
 	expect "$way: $kind" shows 'd["deadlocks"] == []'
-	for ((i = 0; i < 10; i++)); do
-		run why -p "$pid" --for 0.5 --slowest 1000 --json
-		shows "$blamed" && break
-	done
-	expect "$way: $kind: why" exited 0
-	expect "$way: $kind: why" shows "$blamed"
+	why_shows $kind 0.5 "$blamed"
 	stop locks
 done
+
+# --- a wait that never ends ------------------------------------------------------------
+
+way=default
+begin $way stuck channels
+run why -p "$pid" --for 5 --slowest 1000 --json
+expect stuck exited 0
+expect stuck shows "$stuck"
+stop channels
 
 # --- each kind of wait -------------------------------------------------------------
 

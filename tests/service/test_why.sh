@@ -10,7 +10,7 @@ source "$(dirname "$0")/checks.sh"
 skua=$build/bpf/skua
 programs=$build/tests/programs
 bench=$build/bench/skua-bench
-for program in "$skua" "$bench" "$programs"/{burst,hog,late,locks,neighbour}; do
+for program in "$skua" "$bench" "$programs"/{burst,channels,hog,late,locks,neighbour}; do
 	needs "$program"
 done
 tested=("$skua")
@@ -129,6 +129,28 @@ python3 -B tests/service/check_why.py "$scratch/locks.skua" "$scratch/out" \
 	>"$scratch/sums" 2>&1 || code=$?
 expect "the parts of locks: $(tail -n 1 "$scratch/sums")" exited 0
 
+# --- waits for channels -------------------------------------------------------------
+
+python3 -B tests/service/traces.py channels >"$scratch/channels.skua"
+run why "$scratch/channels.skua"
+expect 'channels' exited 0
+expect 'channels' narrow
+expect 'channels' out_has 'waited 898 us for full channel orders, last receiver parse, which ran for 898 us'
+expect 'channels' out_has 'full channel orders: 2 waits, 1.1 ms on average, longest 1.4 ms of http_read, last'
+expect 'channels' out_has '1 task waits at the'
+expect 'channels' out_has 'empty channel replies: 1 wait, 908 us on average, longest 908 us of http_read, last'
+run why "$scratch/channels.skua" --json
+expect 'channels' shows 'd["waiting_for_locks"] == 0 and
+	[(c["name"], c["kind"], c["state"], c["waits"], c["waiting"], c["server"],
+		c["longest_goes_on"], sum(c["server_parts"].values()) == c["longest_ns"])
+		for c in d["channels"]] == [
+		("orders", "channel, to send", "full", 2, 1, "parse", True, True),
+		("replies", "channel, to receive", "empty", 1, 0, "parse", False, True)]'
+code=0
+python3 -B tests/service/check_why.py "$scratch/channels.skua" "$scratch/out" \
+	>"$scratch/sums" 2>&1 || code=$?
+expect "the parts of channels: $(tail -n 1 "$scratch/sums")" exited 0
+
 # --- incidents -------------------------------------------------------------------
 
 run why "$scratch/incidents.skua"
@@ -243,6 +265,25 @@ run why "$scratch/locks.skua"
 expect locks out_has ' for mutex accounts, held by '
 expect locks narrow
 stop locks
+
+# Channels that are full and empty, of which nothing tells but the waits for them.
+start channels "$programs/channels" slow
+blames channels 'any(r["kind"] == "waited" and r["culprit"] == "consumer" and
+	r["lock"]["name"] == "orders" and r["lock"]["kind"] == "channel, to send"
+		for s in d["slowest"] for r in [s["reason"]] + s["also"]) and
+	any(c["name"] == "orders" and c["state"] == "full" and c["server"] == "consumer"
+		for c in d["channels"])'
+adds_up channels
+run why "$scratch/channels.skua"
+expect channels out_has ' for full channel orders, last receiver consumer'
+expect channels narrow
+stop channels
+start channels "$programs/channels" starved
+blames channels 'any(c["name"] == "orders" and c["state"] == "empty" and
+	c["longest_type"] == "consumer" and c["server"] == "producer" and
+	c["longest_ns"] > 200_000 for c in d["channels"]) and
+	not any(s["parts"]["waited"] for s in d["slowest"])'
+stop channels
 
 # A fiber that has no type is named by its function, also if it is never polled.
 start locks "$programs/locks" kept

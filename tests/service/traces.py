@@ -10,7 +10,7 @@ backwards (clocks go back), switched (plain, and the threads on the CPUs), empty
 and what is recorded), quoted (names that have to be escaped), large (a million
 events), incidents (two polls with tasks behind them, and long names), unseen
 (tasks ready before anything is known of their worker), locks (tasks wait for locks that
-a task and a thread hold, and one of them gives up).
+a task and a thread hold, and one of them gives up), channels (one is full and one empty).
 """
 
 import struct
@@ -23,7 +23,7 @@ META, STREAM, NAME, EVENTS, END, SWITCHES = range(1, 7)
 ) = range(20)  # fmt: skip
 DONE, PENDING, YIELD = range(3)
 FUNCTION, TYPE, OBJECT, HOLDER = range(4)
-MUTEX, READ, EVENT = 1, 2, 5
+MUTEX, READ, EVENT, SEND, RECEIVE = 1, 2, 5, 13, 14
 THREAD = 1 << 63
 OUTSIDE = 0xFFFFFFFF
 IN, PREEMPTED, ASLEEP, WOKEN, INSTEAD, STOPPED = range(1, 7)
@@ -314,6 +314,32 @@ def locks():
     return data + chunk(SWITCHES, switches) + end(1_400_000)
 
 
+def channels():
+    """A receiver that computes for long, and a sender that does."""
+    data = begin((0, 0, 4712), (1, 1, 4713), (2, OUTSIDE, 0))
+    data += name(OBJECT, 0x6000, b"orders") + name(OBJECT, 0x6100, b"replies")
+    zero, one, outside = Worker(0), Worker(1), Worker(2)
+    for worker in zero, one:
+        worker.add(500, START, 4712 + worker.number)
+        worker.clock(500)
+    for i in range(3):
+        outside.add(600 + i, READY, 0x7000 + 64 * i)
+    one.add(700, BEGIN_POLL, 0x9000, PARSE, TYPE)
+    zero.wait(1000, 0x7000, SEND, 0x6000)
+    zero.wait(2000, 0x7040, RECEIVE, 0x6100)
+    zero.wait(3000, 0x7080, SEND, 0x6000)
+    one.add(900_000, READY, 0x7000)
+    one.add(910_000, READY, 0x7040)
+    one.add(911_000, END_POLL, 0x9000, detail=DONE)
+    zero.poll(920_000, 1000, 0x7000)
+    zero.poll(930_000, 1000, 0x7040)
+    for worker in zero, one:
+        worker.clock(1_300_000)
+        worker.add(1_300_100, STOP)
+    data += outside.chunk() + zero.chunk() + one.chunk()
+    return data + end(1_400_000)
+
+
 def large():
     data = [begin((0, 0, 4712), (1, 1, 4713))]
     workers = Worker(0), Worker(1)
@@ -341,6 +367,7 @@ MADE = {
     "incidents": incidents,
     "unseen": unseen,
     "locks": locks,
+    "channels": channels,
 }
 
 if __name__ == "__main__":

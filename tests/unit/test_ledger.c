@@ -15,6 +15,7 @@
 #define TYPE  0x5000u
 #define OTHER 0x5001u
 #define LOCK  0x6000u
+#define QUEUE 0x6008u
 
 /* A file in memory; counter and time are the same. Streams 0 and 1 are workers, with
  * threads 10 and 11; 2 is outside. */
@@ -53,6 +54,7 @@ static int set_up(void **state)
 	trace_write_name(&f->writer, TRACE_NAME_TYPE, TYPE, "some");
 	trace_write_name(&f->writer, TRACE_NAME_TYPE, OTHER, "other");
 	trace_write_name(&f->writer, TRACE_NAME_OBJECT, LOCK, "accounts");
+	trace_write_name(&f->writer, TRACE_NAME_OBJECT, QUEUE, "orders");
 	trace_write_name(&f->writer, TRACE_NAME_HOLDER, THREAD, "thread 10");
 	*state = f;
 	return 0;
@@ -242,6 +244,9 @@ static void record(struct file *f, const struct step *it)
 	     .b = LOCK, .kind = EVENT_WAIT,                            \
 	     .detail = AREA_WAITS_MUTEX, .other = 1),                  \
 	NOTE(on, ns, EVENT_HELD, holder, LOCK, 0)
+#define SENDS(on, ns, task) NOTE(on, ns, EVENT_WAIT, task, QUEUE, AREA_WAITS_SEND)
+#define RECEIVES(on, ns, task) \
+	NOTE(on, ns, EVENT_WAIT, task, QUEUE, AREA_WAITS_RECEIVE)
 #define LOST(on, count) STEP(LOSES, .stream = (on), .a = (count))
 #define WATCHED(from, until) STEP(KNOWS, .from_ns = (from), .until_ns = (until))
 #define SWITCHED(ns, how, other)                                       \
@@ -302,6 +307,64 @@ static void also_still_waits(const struct file *f)
 	assert_int_equal(f->ledger.stuck_count, 1);
 	assert_int_equal(f->ledger.waits[f->ledger.stuck - 1].from_ns, 160);
 	assert_string_equal(ledger_last_holder(&f->ledger, LOCK), "other");
+}
+
+/* The texts about the channels are these, a line each. */
+static void channels_are(const struct file *f, const char *text)
+{
+	char all[4 * LEDGER_TEXT] = "", one[LEDGER_TEXT];
+	size_t used = 0;
+
+	for (size_t i = 0; i < f->ledger.channel_count; i++) {
+		ledger_say_channel(&f->ledger, &f->ledger.channels[i], one,
+				   sizeof(one));
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s\n",
+					 one);
+	}
+	assert_string_equal(all, text);
+}
+
+static void also_channel_was_full(const struct file *f)
+{
+	assert_int_equal(f->verdict.shares[0].reason.kind, LEDGER_WAITED);
+	assert_string_equal(f->verdict.shares[0].reason.culprit, "other");
+	channels_are(f,
+		     "full channel orders: 1 wait, 680 ns on average, longest "
+		     "680 ns of some, last receiver other, which was "
+		     "preempted for 400 ns and ran for 280 ns\n");
+}
+
+static void also_channel_stayed_full(const struct file *f)
+{
+	channels_are(f, "full channel orders: 3 waits, 633 ns on average, "
+			"longest 800 ns of some, last receiver other, which "
+			"waited itself for 795 ns; 1 task waits at the end, up "
+			"to 800 ns so far\n");
+}
+
+static void also_channel_was_empty(const struct file *f)
+{
+	assert_int_equal(f->ledger.stuck_count, 0);
+	channels_are(f, "empty channel orders: 2 waits, 410 ns on average, "
+			"longest 690 ns of some, last sender other, which ran "
+			"for 690 ns\n");
+}
+
+static void also_thread_sent(const struct file *f)
+{
+	channels_are(f, "empty channel orders: 1 wait, 700 ns on average, "
+			"longest 700 ns of some, last sender an outside "
+			"thread\n");
+}
+
+static void also_oneshots(const struct file *f)
+{
+	channels_are(f,
+		     "empty oneshot: 2 waits, 150 ns on average, longest 200 "
+		     "ns of some, last sender other, which ran for 200 ns\n"
+		     "empty oneshot: 1 wait, 110 ns on average, longest 110 "
+		     "ns of other, last sender other, which ran for 110 "
+		     "ns\n");
 }
 
 /* Recordings, and the parts of their items. */
@@ -574,6 +637,112 @@ static const struct split splits[] = {
 		.items = { { TASK,
 			     "queued 10, running 10, waited 10 ns while worker 0 was "
 			     "between polls; ran for 10 ns itself" } },
+	},
+	/* The receiver was polled on worker 0, and lost its CPU. */
+	{
+		.name = "split__channel_is_full__tells_what_its_receiver_did",
+		.steps = { CLOCK(100), WATCHED(90, 300), READY(2, 110, TASK),
+			   READY(2, 110, TASK + 1), BEGIN(0, 120, TASK, OTHER),
+			   BEGIN(1, 130, TASK + 1, TYPE),
+			   SENDS(1, 200, TASK + 1), PENDING(1, 210, TASK + 1),
+			   READY(0, 880, TASK + 1),
+			   NOTE(0, 900, EVENT_END, TASK, 0, SKUA_DONE),
+			   POLL(1, 920, 990, TASK + 1, TYPE), CLOCK(1000),
+			   SWITCHED(300, PREEMPTED, "one"), WATCHED(301, 700),
+			   SWITCHED(700, IN, "one"), WATCHED(701, 1000) },
+		.items = { { TASK + 1,
+			     "waited 680, queued 40, running 70, waited 680 ns for "
+			     "full channel orders, last receiver other, which was "
+			     "preempted for 400 ns and ran for 280 ns" } },
+		.also = also_channel_was_full,
+	},
+	/* The second wait is in vain, because of a timer; the third one goes on. */
+	{
+		.name = "split__channel_stays_full__blames_its_last_receiver",
+		.steps = { CLOCK(100),
+			   READY(2, 110, TASK + 1),
+			   READY(2, 110, TASK + 2),
+			   BEGIN(0, 120, TASK + 1, TYPE),
+			   SENDS(0, 130, TASK + 1),
+			   PENDING(0, 140, TASK + 1),
+			   BEGIN(1, 150, TASK, OTHER),
+			   READY(1, 630, TASK + 1),
+			   NOTE(1, 640, EVENT_END, TASK, 0, SKUA_PENDING),
+			   POLL(0, 650, 660, TASK + 1, TYPE),
+			   BEGIN(0, 700, TASK + 2, TYPE),
+			   SENDS(0, 710, TASK + 2),
+			   PENDING(0, 720, TASK + 2),
+			   READY(0, 1310, TASK + 2),
+			   BEGIN(0, 1320, TASK + 2, TYPE),
+			   NOTE(0, 1330, EVENT_GIVE_UP, TASK + 2, QUEUE, 110),
+			   SENDS(0, 1340, TASK + 2),
+			   PENDING(0, 1350, TASK + 2),
+			   POLL(1, 2130, 2135, TASK, OTHER),
+			   CLOCK(2140) },
+		.items = { { TASK + 1,
+			     "waited 500, queued 20, running 10, waited 500 ns for "
+			     "full channel orders, last receiver other, which ran "
+			     "for 480 ns" },
+			   { TASK + 2,
+			     "waited 600, queued 10, running 30, waited 600 ns for "
+			     "full channel orders, last receiver other, which "
+			     "waited itself for 600 ns" } },
+		.also = also_channel_stayed_full,
+	},
+	/* To wait for work is no delay: the item begins when there is some. */
+	{
+		.name = "split__channel_is_empty__is_in_no_part",
+		.steps = { CLOCK(100), READY(2, 110, TASK + 1),
+			   BEGIN(1, 120, TASK + 1, TYPE),
+			   RECEIVES(1, 130, TASK + 1),
+			   PENDING(1, 140, TASK + 1), READY(2, 150, TASK),
+			   BEGIN(0, 160, TASK, OTHER), READY(0, 260, TASK + 1),
+			   BEGIN(1, 270, TASK + 1, TYPE),
+			   RECEIVES(1, 280, TASK + 1),
+			   PENDING(1, 290, TASK + 1), READY(0, 970, TASK + 1),
+			   POLL(1, 980, 990, TASK + 1, TYPE),
+			   NOTE(0, 995, EVENT_END, TASK, 0, SKUA_DONE),
+			   CLOCK(1000) },
+		.items = { { TASK,
+			     "running 835, unknown 10, ran for 835 ns itself" } },
+		.also = also_channel_was_empty,
+	},
+	{
+		.name = "split__outside_thread_sends__is_named_as_such",
+		.steps = { CLOCK(100), READY(2, 110, TASK + 1),
+			   BEGIN(1, 120, TASK + 1, TYPE),
+			   RECEIVES(1, 130, TASK + 1),
+			   PENDING(1, 140, TASK + 1), READY(2, 830, TASK + 1),
+			   POLL(1, 840, 850, TASK + 1, TYPE), CLOCK(1000) },
+		.also = also_thread_sent,
+	},
+	/* Each request has a oneshot: they are counted by the type of the task. */
+	{
+		.name = "split__oneshots_without_names__are_one_for_each_type",
+		.steps = { CLOCK(100),
+			   READY(2, 110, TASK),
+			   READY(2, 110, TASK + 1),
+			   BEGIN(0, 120, TASK, OTHER),
+			   BEGIN(1, 130, TASK + 1, TYPE),
+			   NOTE(1, 140, EVENT_WAIT, TASK + 1, 0x6100,
+				AREA_WAITS_ONESHOT),
+			   PENDING(1, 150, TASK + 1),
+			   READY(0, 240, TASK + 1),
+			   BEGIN(1, 250, TASK + 1, TYPE),
+			   NOTE(1, 260, EVENT_WAIT, TASK + 1, 0x6110,
+				AREA_WAITS_ONESHOT),
+			   PENDING(1, 270, TASK + 1),
+			   READY(0, 460, TASK + 1),
+			   POLL(1, 470, 480, TASK + 1, TYPE),
+			   BEGIN(1, 490, TASK + 2, OTHER),
+			   NOTE(1, 500, EVENT_WAIT, TASK + 2, 0x6100,
+				AREA_WAITS_ONESHOT),
+			   PENDING(1, 510, TASK + 2),
+			   READY(0, 610, TASK + 2),
+			   POLL(1, 620, 630, TASK + 2, OTHER),
+			   NOTE(0, 900, EVENT_END, TASK, 0, SKUA_DONE),
+			   CLOCK(1000) },
+		.also = also_oneshots,
 	},
 	{
 		.name = "split__lock_never_granted__is_counted_at_the_end",

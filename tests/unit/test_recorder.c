@@ -198,6 +198,8 @@ struct waits {
 	struct skua_mutex mutex;
 	struct skua_condition condition;
 	bool waits; /* the task waits, or is about to */
+	struct skua_channel channel;
+	uint64_t memory[SKUA_CHANNEL_BYTES(2, 8) / 8];
 };
 
 /* Let the other one run until it waits, and once more. */
@@ -271,6 +273,21 @@ static void lock_in_time(struct skua_fiber *self)
 	it->waits = false;
 }
 
+static void hold_nothing(struct skua_fiber *self)
+{
+	(void)self;
+}
+
+static void receive_in_time(struct skua_fiber *self)
+{
+	struct waits *it = waits_of(self);
+	uint64_t item;
+
+	assert_int_equal(skua_channel_receive(&it->channel, &item,
+					      skua_now_ns() + 1000000),
+			 -ETIMEDOUT);
+}
+
 static void wait_for_signal(struct skua_fiber *self)
 {
 	struct waits *it = waits_of(self);
@@ -338,6 +355,7 @@ static struct skua_runtime *record_waits(struct waits *it, skua_fiber_fn holds,
 
 	*it = (struct waits){ .mutex = SKUA_MUTEX_INIT,
 			      .condition = SKUA_CONDITION_INIT };
+	assert_int_equal(skua_channel_init(&it->channel, it->memory, 2, 8), 0);
 	assert_int_equal(skua_record_start(rt), 0);
 	run(rt, children, COUNT_OF(children)); /* so that the worker records */
 	skua_fiber_init(&it->holder, holds, 0);
@@ -398,6 +416,12 @@ TEST(recorder__wait_is_in_vain__says_so)
 	WAITS_NEXT(WAIT, &it.task, &it.mutex, AREA_WAITS_MUTEX, 0);
 	WAITS_NEXT(HELD, &it.holder, &it.mutex, 0, 0);
 	WAITS_NEXT(GIVE_UP, &it.task, &it.mutex, ECANCELED, 0);
+	destroy(rt);
+
+	rt = record_waits(&it, hold_nothing, receive_in_time);
+	n = 0;
+	WAITS_NEXT(WAIT, &it.fiber, &it.channel, AREA_WAITS_RECEIVE, 0);
+	WAITS_NEXT(GIVE_UP, &it.fiber, &it.channel, ETIMEDOUT, 0);
 	destroy(rt);
 }
 

@@ -215,6 +215,7 @@ static void receive_slowly(void *arg)
 	for (;;) {
 		skua_channel_receive(&orders.channel, &item, SKUA_FOREVER_NS);
 		work_for(MS_NS);
+		skua_yield();
 	}
 }
 
@@ -239,14 +240,13 @@ static void receive_on(void *arg)
 
 /* ---- stuck -------------------------------------------------------------------------- */
 
+/* It sends for long enough that a command sees it, and then no more. */
 static void send_and_lock(void *arg)
 {
 	(void)arg;
-	skua_sleep_until(skua_now_ns() +
-			 600 * MS_NS); /* until it is recorded */
-	for (uint64_t i = 0; i < 100; i++) {
+	for (uint64_t i = 0; i < 300; i++) {
+		skua_sleep_until(skua_now_ns() + 10 * MS_NS);
 		skua_channel_send(&orders.channel, &i, SKUA_FOREVER_NS);
-		skua_yield();
 	}
 	skua_mutex_lock(&ledger, SKUA_FOREVER_NS);
 }
