@@ -9,11 +9,28 @@
 #include "core/loop/schedule.h"
 #include "core/os/membarrier.h"
 
-bool fiber_cancel_fence(const struct pool *pool)
+static atomic_u32 *flags_of(struct pool *pool)
 {
-	/* Orders POLL_CANCEL before the loads of the stacks' fibers. Pairs with the
-	 * fence in fiber_cancel_leave(). */
-	return membarrier_or_fence(pool->membarrier);
+	return &pool->telemetry.poll_flags;
+}
+
+bool fiber_cancel_begin(struct pool *pool)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_fetch_or_relaxed(flags_of(pool), POLL_STACKS);
+	/* Orders POLL_CANCEL and POLL_STACKS before the loads of the stacks' fibers.
+	 * Pairs with the fence in fiber_cancel_leave(). */
+	if (membarrier_or_fence(pool->membarrier))
+		return true;
+	fiber_cancel_end(pool);
+	return false;
+}
+
+void fiber_cancel_end(struct pool *pool)
+{
+	/* Release: all that was done with fibers. Pairs with
+	 * fiber_cancel_leave(). */
+	atomic_fetch_and_release(flags_of(pool), ~POLL_STACKS);
 }
 
 /* Cancel a fiber that cannot end meanwhile. If the caller must queue it, add it to @wake:
@@ -48,13 +65,16 @@ void fiber_cancel_leave(const struct pool *pool, struct stack *stack)
 {
 	/* Relaxed: ordered by the fence. */
 	atomic_store_relaxed(stack_fiber(stack), NULL);
-	/* Orders the store before the load of POLL_CANCEL. Pairs with the fence in
-	 * fiber_cancel_fence(). */
+	/* Orders the store before the load of POLL_STACKS. Pairs with the fence in
+	 * fiber_cancel_begin(). */
 	if (pool->membarrier)
 		atomic_fence_compiler();
 	else
 		atomic_fence_seq_cst();
-	/* Relaxed: ordered by the fence. */
-	if (__builtin_expect(pool_cancelling(pool), false))
+	/* Acquire: what the shutdown did with this fiber. Pairs with
+	 * fiber_cancel_end(). */
+	if (__builtin_expect(atomic_load_acquire(&pool->telemetry.poll_flags) &
+				     POLL_STACKS,
+			     false))
 		stacks_pass(stack->arena->owner);
 }

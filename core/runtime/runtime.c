@@ -339,7 +339,7 @@ static void cancel_all(struct skua_runtime *rt)
 
 	pool_cancel(&rt->pool);
 	timers_fire_all(&rt->pool);
-	if (!fiber_cancel_fence(&rt->pool)) {
+	if (!fiber_cancel_begin(&rt->pool)) {
 		log_say(&rt->config.hooks, SKUA_LOG_WARNING,
 			"shutdown: membarrier() is denied since the runtime was "
 			"created, so fibers that wait without a deadline go on "
@@ -348,6 +348,7 @@ static void cancel_all(struct skua_runtime *rt)
 	}
 	for (unsigned i = 0; i < allocs->count; i++)
 		fiber_cancel_all(&allocs->nodes[i].stacks);
+	fiber_cancel_end(&rt->pool);
 }
 
 int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,

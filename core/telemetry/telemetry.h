@@ -33,6 +33,9 @@ struct track;
 #define POLL_RECORD (1u << 1) /* some worker records events */
 #define POLL_TRACE  (1u << 2) /* a tracer traces each poll */
 #define POLL_TRACK  (1u << 3) /* the runtime has a table of tasks (track.h) */
+/* No reason of its own: beside POLL_CANCEL, while the shutdown looks at the stacks of
+ * fibers (fiber_cancel.h). */
+#define POLL_STACKS (1u << 4)
 
 /* The telemetry of a runtime. */
 struct telemetry {

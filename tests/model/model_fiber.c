@@ -395,8 +395,9 @@ static void shuts_down(void)
 {
 	pool_cancel(&pool);
 	timers_fire_all(&pool);
-	explore_assert(fiber_cancel_fence(&pool));
+	explore_assert(fiber_cancel_begin(&pool));
 	fiber_cancel_all(&stacks);
+	fiber_cancel_end(&pool);
 }
 
 /* ---- cases ----------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  *
  * core/fiber/fiber_cancel.c and stacks.c, with stacks in static memory. A task stands for
  * the fiber. In some cases the worker is a thread that only ends it; in others, it is a
- * worker with its loop. The memory of a fiber that has ended is freed at once.
+ * worker with its loop. The memory of a fiber that has ended is freed at once. A fiber that
+ * ends after the cancel takes no lock.
  *
  * The last cases are the same with a part left out.
  */
@@ -24,6 +25,7 @@ enum defect {
 	CANCEL_UNFENCED, /* it looks at the stacks before the flag is seen */
 	LEAVE_LOOKS_NOT, /* the end does not wait for the cancel */
 	BEGINS_UNSEEN,   /* a stack does not point at its fiber */
+	ENDS_EARLY,      /* fibers end without a wait while it cancels them */
 };
 
 static enum defect defect;
@@ -79,9 +81,14 @@ static enum skua_poll ends(struct skua_task *self)
 static void cancel_all(void)
 {
 	pool_cancel(&pool);
-	if (defect != CANCEL_UNFENCED)
-		explore_assert(fiber_cancel_fence(&pool));
+	if (defect == CANCEL_UNFENCED)
+		atomic_fetch_or_relaxed(flags_of(&pool), POLL_STACKS);
+	else
+		explore_assert(fiber_cancel_begin(&pool));
+	if (defect == ENDS_EARLY)
+		fiber_cancel_end(&pool);
 	fiber_cancel_all(&stacks);
+	fiber_cancel_end(&pool);
 }
 
 static void cancels(void)
@@ -166,6 +173,21 @@ static void ends_and_frees(void)
 	explore_free(&tasks[0], sizeof(tasks[0]));
 }
 
+static void setup_ending_early(void)
+{
+	setup_ending();
+	defect = ENDS_EARLY;
+}
+
+/* A thread that waits for the lock here waits for itself. */
+static void cancels_and_ends(void)
+{
+	cancel_all();
+	pthread_mutex_lock(&stacks.lock);
+	ends_and_frees();
+	pthread_mutex_unlock(&stacks.lock);
+}
+
 /* Then the stack has another fiber, which is in its first poll. */
 static void ends_and_begins(void)
 {
@@ -186,6 +208,8 @@ static const struct explore_case cases[] = {
 		       ends_and_begins, cancel_all) },
 	{ EXPLORE_PASS("ends__next_begins__fences", setup_ending_fences,
 		       all_done, ends_and_begins, cancel_all) },
+	{ EXPLORE_PASS("ends_after_the_cancel__takes_no_lock", setup_ending,
+		       all_done, cancels_and_ends) },
 	{ EXPLORE_PASS("waits", setup_waits, all_done, workers_run_0, cancels),
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("waits__ends", setup_two, all_done, workers_run_0,
@@ -194,6 +218,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("unfenced", "freed", setup_ending_unfenced, all_done,
 		      ends_and_frees, cancel_all) },
 	{ EXPLORE_BUG("not_awaited", "freed", setup_ending_unseen, all_done,
+		      ends_and_frees, cancel_all) },
+	{ EXPLORE_BUG("ends_early", "freed", setup_ending_early, all_done,
 		      ends_and_frees, cancel_all) },
 	{ EXPLORE_BUG("not_found", "lost", setup_waits_unseen, all_done,
 		      workers_run_0, cancels),
