@@ -51,13 +51,19 @@ static inline int wait_kind_noun(uint32_t kind)
 /* wait_kind_is_channel - is it an object of skua/channel.h? */
 static inline bool wait_kind_is_channel(uint64_t kind)
 {
-	return kind >= AREA_WAITS_SEND && kind <= AREA_WAITS_BROADCAST;
+	return kind >= AREA_WAITS_SEND && kind <= AREA_WAITS_SPSC_RECEIVE;
+}
+
+/* wait_kind_is_send - does the task wait for a place in a channel? */
+static inline bool wait_kind_is_send(uint64_t kind)
+{
+	return kind == AREA_WAITS_SEND || kind == AREA_WAITS_SPSC_SEND;
 }
 
 /* wait_kind_state - the state of a channel for which a task waits: "full" */
 static inline const char *wait_kind_state(uint32_t kind)
 {
-	return kind == AREA_WAITS_SEND    ? "full"
+	return wait_kind_is_send(kind)    ? "full"
 	       : kind == AREA_WAITS_WATCH ? "unchanged"
 					  : "empty";
 }

@@ -5,20 +5,33 @@
 /* The numbers of items are above the bit of the close. */
 #define ITEM (2 * AREA_CHANNEL_CLOSED)
 
-/* The head is read together with the tail: a number that is not between 0 and the capacity
- * is of two moments. */
-static struct channel_state of_channel(const struct area_channel *channel)
+/* Head and tail are read together, but may be of two moments: the difference may be any
+ * number. */
+static struct channel_state of_queue(uint64_t head, uint64_t tail,
+				     uint32_t mask, bool closed)
 {
-	uint64_t head = channel->head / ITEM, tail = channel->tail / ITEM;
-	uint64_t capacity = (uint64_t)channel->mask + 1;
+	uint64_t capacity = (uint64_t)mask + 1;
 	uint64_t items = tail > head ? tail - head : 0;
 
 	return (struct channel_state){
 		.known = true,
-		.closed = channel->tail & AREA_CHANNEL_CLOSED,
+		.closed = closed,
 		.items = items < capacity ? items : capacity,
 		.capacity = capacity,
 	};
+}
+
+static struct channel_state of_channel(const struct area_channel *channel)
+{
+	return of_queue(channel->head / ITEM, channel->tail / ITEM,
+			channel->mask, channel->tail & AREA_CHANNEL_CLOSED);
+}
+
+static struct channel_state of_spsc(const struct area_spsc *spsc)
+{
+	return of_queue(spsc->head / AREA_SPSC_ITEM,
+			spsc->tail / AREA_SPSC_ITEM, spsc->mask,
+			spsc->tail & AREA_SPSC_CLOSED);
 }
 
 static struct channel_state of_oneshot(const struct area_oneshot *oneshot)
@@ -50,19 +63,34 @@ static struct channel_state of_watch(const struct area_watch *watch)
 	};
 }
 
+static size_t bytes_of(uint32_t kind)
+{
+	switch (kind) {
+	case AREA_WAITS_ONESHOT:
+		return sizeof(struct area_oneshot);
+	case AREA_WAITS_BROADCAST:
+		return sizeof(struct area_broadcast);
+	case AREA_WAITS_WATCH:
+		return sizeof(struct area_watch);
+	case AREA_WAITS_SPSC_SEND:
+	case AREA_WAITS_SPSC_RECEIVE:
+		return sizeof(struct area_spsc);
+	default:
+		return sizeof(struct area_channel);
+	}
+}
+
 struct channel_state channel_read(struct target *target, uint32_t kind,
 				  uint64_t address)
 {
 	union {
 		struct area_channel channel;
+		struct area_spsc spsc;
 		struct area_oneshot oneshot;
 		struct area_broadcast broadcast;
 		struct area_watch watch;
 	} it;
-	size_t bytes = kind == AREA_WAITS_ONESHOT     ? sizeof(it.oneshot)
-		       : kind == AREA_WAITS_BROADCAST ? sizeof(it.broadcast)
-		       : kind == AREA_WAITS_WATCH     ? sizeof(it.watch)
-						      : sizeof(it.channel);
+	size_t bytes = bytes_of(kind);
 
 	if (target_read(target, address, &it, bytes) != 0)
 		return (struct channel_state){ .known = false };
@@ -73,6 +101,9 @@ struct channel_state channel_read(struct target *target, uint32_t kind,
 		return of_broadcast(&it.broadcast);
 	case AREA_WAITS_WATCH:
 		return of_watch(&it.watch);
+	case AREA_WAITS_SPSC_SEND:
+	case AREA_WAITS_SPSC_RECEIVE:
+		return of_spsc(&it.spsc);
 	default:
 		return of_channel(&it.channel);
 	}

@@ -9,7 +9,7 @@
  * struct channel_state - an object of skua/channel.h at one moment
  * @known: it could be read
  * @closed: no more items may be sent
- * @items: of a channel: those in it; of a broadcast: those sent so far; of a oneshot: 1 if
+ * @items: of a channel or spsc: those in it; of a broadcast: those sent so far; of a oneshot: 1 if
  *         it has a value; of a watch: its version
  * @capacity: of a channel; of a broadcast: the number of items that stay; otherwise 0
  * @taken: of a oneshot: its value was received

@@ -175,6 +175,24 @@ static int read_list(struct waits *w, uint32_t object, unsigned side,
 	return code;
 }
 
+static bool is_spsc(uint32_t kind)
+{
+	return kind == AREA_WAITS_SPSC_SEND || kind == AREA_WAITS_SPSC_RECEIVE;
+}
+
+/* Where a queue has its lists. */
+static size_t receivers_of(uint32_t kind)
+{
+	return is_spsc(kind) ? offsetof(struct area_spsc, receivers)
+			     : offsetof(struct area_channel, receivers);
+}
+
+static size_t senders_of(uint32_t kind)
+{
+	return is_spsc(kind) ? offsetof(struct area_spsc, senders)
+			     : offsetof(struct area_channel, senders);
+}
+
 /* Read the lists of an object, and the state of a channel. @wait: for the object */
 static int read_lists(struct waits *w, uint32_t object,
 		      const struct target_wait *wait)
@@ -188,11 +206,10 @@ static int read_lists(struct waits *w, uint32_t object,
 	if (waits_sides(it) == 1)
 		return read_list(w, object, 0, list_of(wait));
 	code = read_list(w, object, WAITS_RECEIVERS,
-			 address + offsetof(struct area_channel, receivers));
+			 address + receivers_of(it->verb.kind));
 	return code ? code
 		    : read_list(w, object, WAITS_SENDERS,
-				address +
-					offsetof(struct area_channel, senders));
+				address + senders_of(it->verb.kind));
 }
 
 /* Return the object of a wait, which is added if it is new; WAITS_NOBODY: it has none. */
@@ -419,8 +436,10 @@ uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
 
 unsigned waits_sides(const struct waits_object *object)
 {
-	return object->verb.kind == AREA_WAITS_SEND ||
-			       object->verb.kind == AREA_WAITS_RECEIVE
+	uint32_t kind = object->verb.kind;
+
+	return kind == AREA_WAITS_SEND || kind == AREA_WAITS_RECEIVE ||
+			       is_spsc(kind)
 		       ? WAITS_SIDES
 		       : 1;
 }

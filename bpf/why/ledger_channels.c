@@ -20,7 +20,7 @@
  * channel, whose address is a multiple of 8. */
 static uint64_t side_of(const struct ledger_wait *wait)
 {
-	return wait->object | (wait->kind == AREA_WAITS_SEND);
+	return wait->object | wait_kind_is_send(wait->kind);
 }
 
 /* ---- collecting ------------------------------------------------------------ */
@@ -220,7 +220,7 @@ int ledger_add_servers(const struct ledger *l, struct addresses *holders)
 	for (size_t i = 0; !code && i < l->wait_count; i++) {
 		const struct address entry = { .address = l->waits[i].server };
 
-		if (l->waits[i].kind == AREA_WAITS_SEND)
+		if (wait_kind_is_send(l->waits[i].kind))
 			code = addresses_put(holders, &entry);
 	}
 	for (size_t i = 0; !code && i < l->channel_count; i++) {

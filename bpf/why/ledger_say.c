@@ -165,7 +165,7 @@ static const char *say_object(const struct ledger *l, uint32_t kind,
 	}
 	trace_object_name(l->trace, kind, object, name);
 	snprintf(text, OBJECT_TEXT, "%s %s", wait_kind_state(kind), name);
-	return kind == AREA_WAITS_SEND ? "last receiver " : "last sender ";
+	return wait_kind_is_send(kind) ? "last receiver " : "last sender ";
 }
 
 static void say_waited(const struct ledger *l, const struct ledger_reason *r,

@@ -129,7 +129,7 @@ void ledger_waited(struct ledger *l, struct ledger_item *item,
 
 	if (wait_kind_is_channel(wait->kind)) {
 		ledger_served(l, wait, item->ready_ns, open->gave_up);
-		if (wait->kind != AREA_WAITS_SEND)
+		if (!wait_kind_is_send(wait->kind))
 			return;
 	}
 	if (holds)
@@ -469,7 +469,7 @@ void ledger_split_wait(const struct ledger *l, const struct ledger_item *item,
 	unsigned left = MAX_LOOKS;
 
 	split->parts[LEDGER_WAITED] = until - from;
-	if (wait->kind == AREA_WAITS_SEND) {
+	if (wait_kind_is_send(wait->kind)) {
 		split_full(l, item, wait, split);
 		return;
 	}

@@ -44,6 +44,9 @@ static const struct wait_verb verbs[] = {
 	[SKUA_SYNC_BROADCAST] =
 		WAIT_VERB(NULL, BROADCAST, skua_broadcast, WAIT_NO_HOLDER),
 	[SKUA_SYNC_WATCH] = WAIT_VERB(NULL, WATCH, skua_watch, WAIT_NO_HOLDER),
+	[SKUA_SYNC_SPSC] = { .kind = AREA_WAITS_SPSC_RECEIVE,
+			     .waiters = offsetof(struct skua_spsc, receivers),
+			     .holder = WAIT_NO_HOLDER },
 };
 
 static void set_link(uint64_t *link, struct skua_sync_name *entry)
@@ -64,7 +67,7 @@ int skua_sync_set_name(struct skua_runtime *rt, struct skua_sync_name *entry,
 	struct names *names;
 
 	if (!rt || !entry || !object || !name || kind < SKUA_SYNC_MUTEX ||
-	    kind > SKUA_SYNC_WATCH)
+	    kind > SKUA_SYNC_SPSC)
 		return -EINVAL;
 	if (!runtime_alive(rt))
 		return -EOWNERDEAD;

@@ -42,6 +42,15 @@
 #define DRAINED UINT64_C(4)
 #define TICKET  UINT64_C(8)
 
+WAIT_SHOWN(skua_spsc, area_spsc, tail);
+WAIT_SHOWN(skua_spsc, area_spsc, head);
+WAIT_SHOWN(skua_spsc, area_spsc, mask);
+WAIT_SHOWN(skua_spsc, area_spsc, item_bytes);
+WAIT_SHOWN(skua_spsc, area_spsc, receivers);
+WAIT_SHOWN(skua_spsc, area_spsc, senders);
+_Static_assert(CLOSED == AREA_SPSC_CLOSED && TICKET == AREA_SPSC_ITEM,
+	       "as tools know them");
+
 /* Writers of the ticket: the sender. Of WAITS: the receiver, and the sender that grants its
  * wait, under the list lock of the receivers. Of the rest: any thread, once. */
 static atomic_u64 *tail_of(const struct skua_spsc *spsc)

@@ -517,6 +517,7 @@ enum skua_sync_kind {
 	SKUA_SYNC_ONESHOT,
 	SKUA_SYNC_BROADCAST,
 	SKUA_SYNC_WATCH,
+	SKUA_SYNC_SPSC,
 };
 
 /**

@@ -15,8 +15,9 @@ from collections import Counter
 META, EVENTS, END_OF_FILE = 1, 4, 5
 CLOCK, BEGIN, END, READY, WAIT = 1, 4, 5, 6, 17
 YIELD = 2
-# Kinds of waits that are part of a task's time: for mutex, rwlock, once, to send.
-LOCKS = (1, 2, 3, 9, 13)
+# Kinds of waits that are part of a task's time: for mutex, rwlock, once, to send to a
+# channel or spsc.
+LOCKS = (1, 2, 3, 9, 13, 18)
 ALLOWED = 0.02
 
 

@@ -86,6 +86,7 @@ channels='
 	[(o["name"], o["kind"], o["state"], o["items"], o["capacity"],
 		o["receivers"]["waiters"], o.get("senders", {}).get("waiters"))
 		for o in d["objects"]] == [
+		("events", "spsc", "open", 4, 4, 0, 1),
 		("settings", "watch", "open", 2, 0, 1, None),
 		("prices", "broadcast", "open", 6, 4, 1, None),
 		("answer", "oneshot", "open", 0, 0, 1, None),
@@ -97,10 +98,10 @@ channels='
 		side["longest_ns"] == 0 and side["of_which"] == "nobody"
 		for o in d["objects"] for side in (o["receivers"], o.get("senders"))
 		if side) and
-	d["objects"][6]["senders"]["of_which"].startswith(("fiber producer ", "thread ")) and
-	d["objects"][5]["receivers"]["of_which"].startswith(("fiber consumer ", "task reader ")) and
+	d["objects"][7]["senders"]["of_which"].startswith(("fiber producer ", "thread ")) and
+	d["objects"][6]["receivers"]["of_which"].startswith(("fiber consumer ", "task reader ")) and
 	sorted(w["kind"] for w in d["waiters"]) == ["broadcast"] +
-		3 * ["channel, to receive"] + 3 * ["channel, to send"] + ["oneshot", "watch"] and
+		3 * ["channel, to receive"] + 3 * ["channel, to send"] + ["oneshot", "spsc, to send", "watch"] and
 	[w["waiter"].split()[:2] for w in d["waiters"] if w["done"]] == [["task", "reader"]]'
 
 # Of skua why: the channel that was full or empty, and the task that should have served it.

@@ -83,6 +83,7 @@ TEST(set_name__channels__listed_with_their_kinds)
 	static struct skua_oneshot oneshot = SKUA_ONESHOT_INIT;
 	static struct skua_broadcast broadcast;
 	static struct skua_watch watch;
+	static struct skua_spsc spsc;
 	const struct {
 		enum skua_sync_kind kind;
 		const void *object;
@@ -96,11 +97,13 @@ TEST(set_name__channels__listed_with_their_kinds)
 		  offsetof(struct area_broadcast, waiters) },
 		{ SKUA_SYNC_WATCH, &watch, AREA_WAITS_WATCH,
 		  offsetof(struct area_watch, waiters) },
+		{ SKUA_SYNC_SPSC, &spsc, AREA_WAITS_SPSC_RECEIVE,
+		  offsetof(struct area_spsc, receivers) },
 	};
-	struct skua_sync_name names[4] = { 0 };
+	struct skua_sync_name names[COUNT_OF(objects)] = { 0 };
 	const struct area_name *at;
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < COUNT_OF(objects); i++) {
 		assert_int_equal(skua_sync_set_name(rt, &names[i],
 						    objects[i].kind,
 						    objects[i].object, "name"),
@@ -111,7 +114,7 @@ TEST(set_name__channels__listed_with_their_kinds)
 		assert_int_equal(at->verb.waiters, objects[i].waiters);
 		assert_int_equal(at->verb.holder, UINT32_MAX);
 	}
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < COUNT_OF(objects); i++)
 		assert_int_equal(skua_sync_clear_name(&names[i]), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
@@ -138,7 +141,7 @@ TEST(set_name__misuse__refused)
 			 -EINVAL);
 	assert_int_equal(
 		skua_sync_set_name(rt, &name,
-				   (enum skua_sync_kind)(SKUA_SYNC_WATCH + 1),
+				   (enum skua_sync_kind)(SKUA_SYNC_SPSC + 1),
 				   &mutex, "name"),
 		-EINVAL);
 	assert_int_equal(skua_sync_clear_name(&name), 0);

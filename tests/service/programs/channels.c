@@ -40,6 +40,8 @@ static struct skua_broadcast prices;
 static uint64_t prices_memory[SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
 static struct skua_watch settings;
 static uint64_t settings_memory[1];
+static struct skua_spsc events;
+static uint64_t events_memory[SKUA_SPSC_BYTES(CAPACITY, 8) / 8];
 static struct skua_mutex ledger = SKUA_MUTEX_INIT;
 
 static const struct skua_task_type producer = SKUA_TASK_TYPE("producer");
@@ -131,6 +133,14 @@ static void await_settings(void *arg)
 	skua_watch_changed(&settings, &version, &value, SKUA_FOREVER_NS);
 }
 
+static void send_event(void *arg)
+{
+	uint64_t item = 1;
+
+	(void)arg;
+	skua_spsc_send(&events, &item, SKUA_FOREVER_NS);
+}
+
 /* A poll that waits, and one that is done and still waits. */
 struct polled {
 	struct skua_task task;
@@ -170,6 +180,11 @@ static void calm(void)
 	name(SKUA_SYNC_ONESHOT, &answer, "answer");
 	name(SKUA_SYNC_BROADCAST, &prices, "prices");
 	name(SKUA_SYNC_WATCH, &settings, "settings");
+	name(SKUA_SYNC_SPSC, &events, "events");
+	check(skua_spsc_init(&events, events_memory, CAPACITY, 8),
+	      "skua_spsc_init()");
+	for (unsigned i = 0; i < CAPACITY; i++)
+		check(skua_spsc_send_try(&events, &item), "skua_spsc_send()");
 	fill(&orders, CAPACITY);
 	fill(&audits, 3);
 	fill(&closed, 1);
@@ -190,6 +205,7 @@ static void calm(void)
 	start(&reader, receive_answer);
 	start(&reader, receive_price);
 	start(&reader, await_settings);
+	start(&producer, send_event);
 }
 
 /* ---- slow and starved --------------------------------------------------------------- */
