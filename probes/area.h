@@ -206,6 +206,7 @@ enum area_wait_kind {
 	AREA_WAITS_SPSC_SEND,
 	AREA_WAITS_SPSC_RECEIVE,
 	AREA_WAITS_BLOCKING, /* object: the library's pool of threads */
+	AREA_WAITS_SELECT,   /* object: a struct area_select */
 	AREA_WAITS_COUNT,
 };
 
@@ -303,6 +304,13 @@ struct area_armed {
 	/* Of permits; of a condition: the address of the mutex. */
 	uint64_t amount;
 	uint32_t phase; /* 1: it is in the list */
+};
+
+/* A select: these words are the first of it. Each of its cases has a struct area_armed. */
+struct area_select {
+	uint64_t cases; /* address of the first */
+	uint32_t count;
+	uint32_t flags;
 };
 
 /* A kind of wait. Constant. */

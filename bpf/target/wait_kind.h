@@ -35,6 +35,7 @@ static inline const char *wait_kind_name(uint32_t kind)
 		[AREA_WAITS_SPSC_SEND] = "spsc, to send",
 		[AREA_WAITS_SPSC_RECEIVE] = "spsc, to receive",
 		[AREA_WAITS_BLOCKING] = "blocking call",
+		[AREA_WAITS_SELECT] = "select",
 	};
 	_Static_assert(sizeof(names) / sizeof(names[0]) == AREA_WAITS_COUNT,
 		       "the last kind has a name");

@@ -65,6 +65,9 @@ static const char *what(const struct waits *waits,
 			 waits_object_name(waits, object, name), kind + noun);
 	else if (wait->verb.kind == AREA_WAITS_TIME)
 		snprintf(text, 2 * TARGET_NAME, "%s", kind);
+	else if (wait->verb.kind == AREA_WAITS_SELECT)
+		snprintf(text, 2 * TARGET_NAME, "%s of %" PRIu64, kind,
+			 wait->armed.amount);
 	else
 		snprintf(text, 2 * TARGET_NAME, "%s 0x%" PRIx64, kind,
 			 wait->armed.object);

@@ -16,8 +16,8 @@
 #include <errno.h>
 
 #include "core/channel/item.h"
+#include "core/channel/verbs.h"
 #include "core/channel/versioned.h"
-#include "core/wait/await.h"
 
 #define CLOSED UINT64_C(1)
 #define TICKET UINT64_C(2)
@@ -143,7 +143,7 @@ static int receive_step(struct skua_wait *wait, void *object, bool granted,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
-static const struct wait_verb verb =
+const struct wait_verb broadcast_verb =
 	WAIT_VERB(receive_step, BROADCAST, skua_broadcast, WAIT_NO_HOLDER);
 
 static bool usable(const struct skua_subscription *subscription,
@@ -171,8 +171,8 @@ int skua_subscription_receive(struct skua_subscription *subscription,
 	code = receive_now(subscription, item, missed);
 	if (code != -EAGAIN)
 		return code;
-	code = await(&verb, subscription->broadcast, subscription->next,
-		     deadline_ns);
+	code = await(&broadcast_verb, subscription->broadcast,
+		     subscription->next, deadline_ns);
 	/* After the wait, the item is there, or was. */
 	return code ? code : receive_now(subscription, item, missed);
 }
@@ -192,7 +192,7 @@ int skua_subscription_receive_poll(struct skua_task *self,
 		if (code != -EAGAIN)
 			return code;
 	}
-	code = await_poll(self, wait, &verb, subscription->broadcast,
+	code = await_poll(self, wait, &broadcast_verb, subscription->broadcast,
 			  subscription->next, deadline_ns);
 	return code ? code : receive_now(subscription, item, missed);
 }

@@ -16,7 +16,8 @@
  * sets the flag under the list lock, *fences*, and tries once more. A caller that has sent
  * or received *fences*, and looks at both flags; then it sends and receives on behalf of
  * those that wait (settle()). So one of the two sees the other. The last access of a send
- * or a receive is a read-modify-write, which on x86 is that fence.
+ * or a receive is a read-modify-write, which on x86 is that fence. A select that waits is
+ * only woken, and tries itself; if it takes another case, it serves those behind it (N6).
  *
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
@@ -24,7 +25,7 @@
 #include <errno.h>
 
 #include "core/channel/item.h"
-#include "core/wait/await.h"
+#include "core/channel/verbs.h"
 
 #define CLOSED UINT64_C(1)
 #define TICKET UINT64_C(2)
@@ -174,25 +175,75 @@ static int send_of(struct skua_channel *channel, void *item)
 	return send_now(channel, item);
 }
 
+/* Return: the result of a send at this moment. */
+static int look_send(struct skua_channel *channel)
+{
+	/* Relaxed: a send that fails takes its own look. */
+	uint64_t tail = atomic_load_relaxed(tail_of(channel));
+	uint64_t seen;
+
+	/* The loop repeats when another sender has taken the ticket. */
+	do {
+		/* Relaxed: as above. */
+		if (tail & CLOSED)
+			return -EPIPE;
+		if (atomic_load_relaxed(
+			    &slot_of(channel, tail / TICKET)->ready) ==
+		    tail / TICKET)
+			return 0;
+		seen = tail;
+		/* Relaxed: as above. */
+		tail = atomic_load_relaxed(tail_of(channel));
+	} while (tail != seen);
+	return -EAGAIN;
+}
+
+/* Return: the result of a receive at this moment. */
+static int look_receive(struct skua_channel *channel)
+{
+	/* Relaxed: a receive that fails takes its own look. */
+	uint64_t head = atomic_load_relaxed(head_of(channel));
+	uint64_t seen;
+
+	/* The loop repeats when another receiver has taken the ticket. */
+	do {
+		/* Relaxed: as above. */
+		if (atomic_load_relaxed(
+			    &slot_of(channel, head / TICKET)->ready) ==
+		    head / TICKET + 1)
+			return 0;
+		seen = head;
+		/* Relaxed: as above. */
+		head = atomic_load_relaxed(head_of(channel));
+	} while (head != seen);
+	return drained(channel, head) ? -EPIPE : -EAGAIN;
+}
+
 /* Serve the first waiters of a list, while there is something for them. Return: was
  * anything sent or received? */
-static bool serve(struct skua_channel *channel, struct skua_waiters *waiters,
-		  atomic_u32 *flag, transfer *transfer,
-		  struct wait_chain *chain)
+static inline __attribute__((always_inline)) bool
+serve(struct skua_channel *channel, struct skua_waiters *waiters,
+      atomic_u32 *flag, transfer *transfer,
+      int (*look)(struct skua_channel *channel), struct wait_chain *chain)
 {
 	bool moved = false;
 
 	waiters_lock(waiters);
 	while (waiters->first) {
 		struct skua_wait *wait = waiters->first;
-		int code = transfer(channel, item_of(wait));
+		bool selects = wait->in_select;
+		int code = selects ? look(channel)
+				   : transfer(channel, item_of(wait));
 
 		if (code == -EAGAIN)
 			break;
-		moved |= code == 0;
+		moved |= code == 0 && !selects;
 		wait->code = code;
 		wait_choose_locked(waiters, wait, chain);
 		left_locked(waiters, flag);
+		/* The item or place may be for the select, which goes on serving. */
+		if (code == 0 && selects)
+			break;
 	}
 	waiters_unlock(waiters);
 	return moved;
@@ -213,10 +264,11 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 		if (atomic_load_relaxed(receivers_wait(channel)))
 			moved |= serve(channel, &channel->receivers,
 				       receivers_wait(channel), receive_now,
-				       &chain);
+				       look_receive, &chain);
 		if (atomic_load_relaxed(senders_wait(channel)))
 			moved |= serve(channel, &channel->senders,
-				       senders_wait(channel), send_of, &chain);
+				       senders_wait(channel), send_of,
+				       look_send, &chain);
 		wait_grant(&chain);
 		/* As in settle(). */
 		atomic_fence_updated_seq_cst();
@@ -251,12 +303,15 @@ static int look_again_locked(struct skua_channel *channel,
 	return transfer(channel, item_of(wait));
 }
 
-static int step(struct skua_channel *channel, struct skua_wait *wait,
-		struct skua_waiters *waiters, atomic_u32 *flag,
-		transfer *transfer, int give_up)
+static inline __attribute__((always_inline)) int
+step(struct skua_channel *channel, struct skua_wait *wait,
+     struct skua_waiters *waiters, atomic_u32 *flag, transfer *transfer,
+     bool granted, int give_up)
 {
 	int code;
 
+	if (granted && !wait->in_select)
+		return wait->code;
 	if (!await_enter(waiters, wait, channel, &code))
 		return code;
 	code = -EAGAIN;
@@ -270,7 +325,8 @@ static int step(struct skua_channel *channel, struct skua_wait *wait,
 	} else {
 		code = look_again_locked(channel, wait, flag, transfer);
 		if (code == -EAGAIN)
-			wait_arm_locked(waiters, wait, false);
+			/* A select that was woken has its place again. */
+			wait_arm_locked(waiters, wait, granted);
 		else
 			left_locked(waiters, flag);
 	}
@@ -285,9 +341,8 @@ static int receive_step(struct skua_wait *wait, void *object, bool granted,
 {
 	struct skua_channel *channel = object;
 
-	return granted ? wait->code
-		       : step(channel, wait, &channel->receivers,
-			      receivers_wait(channel), receive_now, give_up);
+	return step(channel, wait, &channel->receivers, receivers_wait(channel),
+		    receive_now, granted, give_up);
 }
 
 static int send_step(struct skua_wait *wait, void *object, bool granted,
@@ -295,23 +350,31 @@ static int send_step(struct skua_wait *wait, void *object, bool granted,
 {
 	struct skua_channel *channel = object;
 
-	return granted ? wait->code
-		       : step(channel, wait, &channel->senders,
-			      senders_wait(channel), send_of, give_up);
+	return step(channel, wait, &channel->senders, senders_wait(channel),
+		    send_of, granted, give_up);
 }
 
-static const struct wait_verb receive_verb = {
+/* A select was woken, and takes another case. */
+static void serve_others(struct skua_wait *wait, void *object)
+{
+	(void)wait;
+	serve_all(object);
+}
+
+const struct wait_verb channel_receive_verb = {
 	.step = receive_step,
 	.kind = AREA_WAITS_RECEIVE,
 	.waiters = offsetof(struct skua_channel, receivers),
 	.holder = WAIT_NO_HOLDER,
+	.pass_on = serve_others,
 };
 
-static const struct wait_verb send_verb = {
+const struct wait_verb channel_send_verb = {
 	.step = send_step,
 	.kind = AREA_WAITS_SEND,
 	.waiters = offsetof(struct skua_channel, senders),
 	.holder = WAIT_NO_HOLDER,
+	.pass_on = serve_others,
 };
 
 /* ---- the interface ---------------------------------------------------------- */
@@ -360,8 +423,8 @@ int skua_channel_receive(struct skua_channel *channel, void *item,
 	if (code)
 		return code;
 	code = skua_channel_receive_try(channel, item);
-	return code == -EAGAIN ? await(&receive_verb, channel, (uintptr_t)item,
-				       deadline_ns)
+	return code == -EAGAIN ? await(&channel_receive_verb, channel,
+				       (uintptr_t)item, deadline_ns)
 			       : code;
 }
 
@@ -373,8 +436,8 @@ int skua_channel_send(struct skua_channel *channel, const void *item,
 	if (code)
 		return code;
 	code = skua_channel_send_try(channel, item);
-	return code == -EAGAIN ? await(&send_verb, channel, (uintptr_t)item,
-				       deadline_ns)
+	return code == -EAGAIN ? await(&channel_send_verb, channel,
+				       (uintptr_t)item, deadline_ns)
 			       : code;
 }
 
@@ -391,8 +454,8 @@ int skua_channel_receive_poll(struct skua_task *self,
 		if (code != -EAGAIN)
 			return code;
 	}
-	return await_poll(self, wait, &receive_verb, channel, (uintptr_t)item,
-			  deadline_ns);
+	return await_poll(self, wait, &channel_receive_verb, channel,
+			  (uintptr_t)item, deadline_ns);
 }
 
 int skua_channel_send_poll(struct skua_task *self, struct skua_channel *channel,
@@ -408,8 +471,8 @@ int skua_channel_send_poll(struct skua_task *self, struct skua_channel *channel,
 		if (code != -EAGAIN)
 			return code;
 	}
-	return await_poll(self, wait, &send_verb, channel, (uintptr_t)item,
-			  deadline_ns);
+	return await_poll(self, wait, &channel_send_verb, channel,
+			  (uintptr_t)item, deadline_ns);
 }
 
 int skua_channel_close(struct skua_channel *channel)

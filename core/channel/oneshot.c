@@ -12,8 +12,7 @@
  */
 #include <errno.h>
 
-#include "core/wait/await.h"
-#include "skua/channel.h"
+#include "core/channel/verbs.h"
 
 #define SENT    UINT64_C(1)
 #define WAITERS UINT64_C(2)
@@ -95,7 +94,7 @@ static int receive_step(struct skua_wait *wait, void *object, bool granted,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
-static const struct wait_verb verb =
+const struct wait_verb oneshot_verb =
 	WAIT_VERB(receive_step, ONESHOT, skua_oneshot, WAIT_NO_HOLDER);
 
 int skua_oneshot_receive_try(struct skua_oneshot *oneshot, uintptr_t *value)
@@ -111,9 +110,9 @@ int skua_oneshot_receive(struct skua_oneshot *oneshot, uintptr_t *value,
 	if (code)
 		return code;
 	code = take(oneshot, value);
-	return code == -EAGAIN
-		       ? await(&verb, oneshot, (uintptr_t)value, deadline_ns)
-		       : code;
+	return code == -EAGAIN ? await(&oneshot_verb, oneshot, (uintptr_t)value,
+				       deadline_ns)
+			       : code;
 }
 
 int skua_oneshot_receive_poll(struct skua_task *self,
@@ -129,7 +128,7 @@ int skua_oneshot_receive_poll(struct skua_task *self,
 		if (code != -EAGAIN)
 			return code;
 	}
-	return await_poll(self, wait, &verb, oneshot, (uintptr_t)value,
+	return await_poll(self, wait, &oneshot_verb, oneshot, (uintptr_t)value,
 			  deadline_ns);
 }
 

@@ -15,8 +15,8 @@
 #include <errno.h>
 
 #include "core/channel/item.h"
+#include "core/channel/verbs.h"
 #include "core/channel/versioned.h"
-#include "core/wait/await.h"
 
 #define CHANGING UINT64_C(1)
 #define CLOSED   UINT64_C(2)
@@ -111,7 +111,7 @@ static int changed_step(struct skua_wait *wait, void *object, bool granted,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
-static const struct wait_verb verb =
+const struct wait_verb watch_verb =
 	WAIT_VERB(changed_step, WATCH, skua_watch, WAIT_NO_HOLDER);
 
 /* After a wait: get what the caller wants. */
@@ -140,7 +140,7 @@ int skua_watch_changed(struct skua_watch *watch, uint64_t *version, void *value,
 		return code;
 	code = changed(watch, *version);
 	if (code == -EAGAIN)
-		code = await(&verb, watch, *version, deadline_ns);
+		code = await(&watch_verb, watch, *version, deadline_ns);
 	return finish(watch, version, value, code);
 }
 
@@ -155,7 +155,7 @@ int skua_watch_changed_poll(struct skua_task *self, struct skua_watch *watch,
 		return code;
 	code = await_armed(wait) ? -EAGAIN : changed(watch, *version);
 	if (code == -EAGAIN)
-		code = await_poll(self, wait, &verb, watch, *version,
+		code = await_poll(self, wait, &watch_verb, watch, *version,
 				  deadline_ns);
 	return finish(watch, version, value, code);
 }

@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "core/wait/await.h"
+#include "core/sync/verbs.h"
 #include "skua/sync.h"
 
 #define SET     UINT64_C(1)
@@ -72,7 +72,7 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	return code;
 }
 
-static const struct wait_verb verb =
+const struct wait_verb event_verb =
 	WAIT_VERB(wait_step_of, EVENT, skua_event, WAIT_NO_HOLDER);
 
 int skua_event_wait(struct skua_event *event, uint64_t deadline_ns)
@@ -81,7 +81,7 @@ int skua_event_wait(struct skua_event *event, uint64_t deadline_ns)
 
 	if (code || skua_event_is_set(event))
 		return code;
-	return await(&verb, event, 0, deadline_ns);
+	return await(&event_verb, event, 0, deadline_ns);
 }
 
 int skua_event_wait_poll(struct skua_task *self, struct skua_event *event,
@@ -91,7 +91,7 @@ int skua_event_wait_poll(struct skua_task *self, struct skua_event *event,
 
 	if (code || (!await_armed(wait) && skua_event_is_set(event)))
 		return code;
-	return await_poll(self, wait, &verb, event, 0, deadline_ns);
+	return await_poll(self, wait, &event_verb, event, 0, deadline_ns);
 }
 
 static void choose_all_locked(struct skua_event *event,

@@ -36,6 +36,7 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
+#include "core/sync/verbs.h"
 
 #define WAITERS  UINT64_C(1)
 #define WOKEN    UINT64_C(2)
@@ -164,8 +165,15 @@ int mutex_step(struct skua_wait *wait, void *object, bool granted, int give_up)
 	return code;
 }
 
-static const struct wait_verb lock_verb =
-	WAIT_VERB(mutex_step, MUTEX, skua_mutex, 0);
+/* The caller was woken, or is the holder: either way another waiter comes next. */
+static void wake_next(struct skua_wait *wait, void *object)
+{
+	if (mutex_step(wait, object, true, -ECANCELED) == 0)
+		mutex_unlock(object, wait->waiter);
+}
+
+const struct wait_verb mutex_verb =
+	WAIT_VERB_GIVES(mutex_step, MUTEX, skua_mutex, 0, wake_next);
 
 bool mutex_held_by(struct skua_mutex *mutex, uintptr_t waiter)
 {
@@ -188,7 +196,7 @@ static __attribute__((noinline)) int lock_slowly(struct skua_mutex *mutex,
 		return -EDEADLK;
 	if (take_soon(mutex, self))
 		return 0;
-	return await(&lock_verb, mutex, 0, deadline_ns);
+	return await(&mutex_verb, mutex, 0, deadline_ns);
 }
 
 int skua_mutex_lock(struct skua_mutex *mutex, uint64_t deadline_ns)
@@ -216,7 +224,7 @@ int skua_mutex_lock_poll(struct skua_task *self, struct skua_mutex *mutex,
 		if (mutex_held_by(mutex, (uintptr_t)self))
 			return -EDEADLK;
 	}
-	return await_poll(self, wait, &lock_verb, mutex, 0, deadline_ns);
+	return await_poll(self, wait, &mutex_verb, mutex, 0, deadline_ns);
 }
 
 int skua_mutex_lock_try(struct skua_mutex *mutex)

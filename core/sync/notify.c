@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "core/wait/await.h"
+#include "core/sync/verbs.h"
 #include "skua/sync.h"
 
 #define KEPT    UINT64_C(1)
@@ -30,6 +30,11 @@ static bool take(struct skua_notify *notify)
 
 	/* Acquire: what was done before it. Pairs with skua_notify_one(). */
 	return word == KEPT && atomic_cas_acquire(word_of(notify), &word, 0);
+}
+
+bool notify_take(struct skua_notify *notify)
+{
+	return take(notify);
 }
 
 /* Say in the word that there are waiters, unless a notification is kept. Return:
@@ -86,8 +91,15 @@ static int wait_step_of(struct skua_wait *wait, void *object, bool granted,
 	return code;
 }
 
-static const struct wait_verb verb =
-	WAIT_VERB(wait_step_of, NOTIFY, skua_notify, WAIT_NO_HOLDER);
+/* Only one notification is for the next waiter, not one of all. */
+static void notify_next(struct skua_wait *wait, void *object)
+{
+	if (wait->given)
+		skua_notify_one(object);
+}
+
+const struct wait_verb notify_verb = WAIT_VERB_GIVES(
+	wait_step_of, NOTIFY, skua_notify, WAIT_NO_HOLDER, notify_next);
 
 int skua_notify_wait(struct skua_notify *notify, uint64_t deadline_ns)
 {
@@ -95,7 +107,7 @@ int skua_notify_wait(struct skua_notify *notify, uint64_t deadline_ns)
 
 	if (code || take(notify))
 		return code;
-	return await(&verb, notify, 0, deadline_ns);
+	return await(&notify_verb, notify, 0, deadline_ns);
 }
 
 int skua_notify_wait_poll(struct skua_task *self, struct skua_notify *notify,
@@ -105,7 +117,7 @@ int skua_notify_wait_poll(struct skua_task *self, struct skua_notify *notify,
 
 	if (code || (!await_armed(wait) && take(notify)))
 		return code;
-	return await_poll(self, wait, &verb, notify, 0, deadline_ns);
+	return await_poll(self, wait, &notify_verb, notify, 0, deadline_ns);
 }
 
 /* Choose the first waiter, or all, if there are any. */
@@ -114,6 +126,7 @@ static void choose(struct skua_notify *notify, bool all,
 {
 	waiters_lock(&notify->waiters);
 	while (notify->waiters.first && (all || !chain->first)) {
+		notify->waiters.first->given = !all;
 		wait_choose_locked(&notify->waiters, notify->waiters.first,
 				   chain);
 		left_locked(notify);

@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "core/wait/await.h"
+#include "core/sync/verbs.h"
 #include "skua/sync.h"
 
 #define WAITERS UINT64_C(1)
@@ -145,8 +145,15 @@ static int acquire_step(struct skua_wait *wait, void *object, bool granted,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
-static const struct wait_verb acquire =
-	WAIT_VERB(acquire_step, SEMAPHORE, skua_semaphore, WAIT_NO_HOLDER);
+/* Give the permits back, if the wait has got any. */
+static void give_back(struct skua_wait *wait, void *object)
+{
+	if (wait->code == 0)
+		skua_semaphore_release(object, wait->amount);
+}
+
+const struct wait_verb semaphore_verb = WAIT_VERB_GIVES(
+	acquire_step, SEMAPHORE, skua_semaphore, WAIT_NO_HOLDER, give_back);
 
 static int may_acquire(const struct skua_semaphore *semaphore, uint64_t n)
 {
@@ -164,8 +171,9 @@ int skua_semaphore_acquire(struct skua_semaphore *semaphore, uint64_t n,
 		code = take(semaphore, n);
 	else
 		return code;
-	return code == -EAGAIN ? await(&acquire, semaphore, n, deadline_ns)
-			       : code;
+	return code == -EAGAIN
+		       ? await(&semaphore_verb, semaphore, n, deadline_ns)
+		       : code;
 }
 
 int skua_semaphore_acquire_poll(struct skua_task *self,
@@ -183,7 +191,8 @@ int skua_semaphore_acquire_poll(struct skua_task *self,
 		if (code != -EAGAIN)
 			return code;
 	}
-	return await_poll(self, wait, &acquire, semaphore, n, deadline_ns);
+	return await_poll(self, wait, &semaphore_verb, semaphore, n,
+			  deadline_ns);
 }
 
 int skua_semaphore_acquire_try(struct skua_semaphore *semaphore, uint64_t n)

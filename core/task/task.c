@@ -58,7 +58,7 @@ void task_joiner_wake(struct task_joiner *joiner)
 	/* Release: all that the task did. Pairs with the acquires in
 	 * task_joiner_wait() and task_joiner_wait_until(). The joiner may be
 	 * gone after this; futex_wake() only uses its address. */
-	atomic_store_release(&joiner->done, 1);
+	atomic_fetch_add_release(&joiner->done, TASK_JOINER_TOLD);
 	futex_wake(&joiner->done, 1);
 }
 

@@ -71,10 +71,13 @@ static inline bool task_dead(const struct skua_task *task)
 
 /* The word on which a joining thread sleeps. It is on the stack of that thread. */
 struct task_joiner {
-	/* Writer: the thread that ends the task, from 0 to 1. Reader: the
-	 * joiner. */
+	/* Writer: the thread that ends the task, which adds TASK_JOINER_TOLD.
+	 * Reader: the joiner. */
 	atomic_u32 done;
 };
+
+/* A select is the joiner of several tasks, and this word its wait's phase. */
+#define TASK_JOINER_TOLD 4u
 
 /* The duty of the thread that dropped the last reference; none if @bit is 0. */
 struct task_end {

@@ -36,15 +36,22 @@ struct wait_verb {
 		holder; /* offset of the holder; WAIT_NO_HOLDER: there is none */
 	uint32_t
 		second; /* of a condition: offset of the waiters in its mutex */
+	/* Pass on the grant of @wait, of a select that takes another case (N6); its
+	 * phase is idle, and the step was not called since. NULL: nothing was given. */
+	void (*pass_on)(struct skua_wait *wait, void *object);
 };
 
 #define WAIT_NO_HOLDER UINT32_MAX
 
 /* WAIT_VERB - the verb of an object of @type; @holder as above */
-#define WAIT_VERB(step, kind, type, holder)                              \
+#define WAIT_VERB(step, kind, type, holder) \
+	WAIT_VERB_GIVES(step, kind, type, holder, NULL)
+
+/* WAIT_VERB_GIVES - the same with a function pass_on */
+#define WAIT_VERB_GIVES(step, kind, type, holder, pass_on)               \
 	{                                                                \
 		step, AREA_WAITS_##kind, offsetof(struct type, waiters), \
-			holder, 0                                        \
+			holder, 0, pass_on                               \
 	}
 
 /* WAIT_SHOWN - assert that tools find a field of an object of struct @type, which they read
@@ -67,6 +74,13 @@ int await_poll(struct skua_task *self, struct skua_wait *wait,
 
 /* await_cancel - as skua_wait_cancel() */
 int await_cancel(struct skua_task *self, struct skua_wait *wait);
+
+/* await_begin - begin an operation with an idle wait */
+void await_begin(struct skua_wait *wait, const struct wait_verb *verb,
+		 uint64_t amount);
+
+/* await_take_grant - if the wait was granted, make it idle, and return true */
+bool await_take_grant(struct skua_wait *wait);
 
 /* await_armed - is the wait, of the caller, in use? */
 bool await_armed(struct skua_wait *wait);

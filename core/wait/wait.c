@@ -11,6 +11,7 @@
 #include "core/os/futex.h"
 #include "core/task/task.h"
 #include "probes/area.h"
+#include "skua/select.h"
 
 enum { NEXT, PREVIOUS }; /* links of a wait */
 
@@ -195,9 +196,19 @@ static void check_not_done(const struct skua_wait *wait, struct skua_task *task)
 #endif
 }
 
+/* The wait of the select of a case's wait; NULL: it is of no select. */
+static struct skua_wait *select_of(struct skua_wait *wait)
+{
+	return wait->in_select
+		       ? SKUA_CONTAINER_OF(wait, struct skua_select_case, wait)
+				 ->select
+		       : NULL;
+}
+
 /* Grant a wait. Return: the task that the caller must wake; NULL: none. */
 static struct skua_task *grant(struct skua_wait *wait)
 {
+	struct skua_wait *select = select_of(wait);
 	struct skua_task *task = task_of(wait);
 
 	/* In the child of a fork() in a poll, the thread has gone on. */
@@ -209,8 +220,12 @@ static struct skua_task *grant(struct skua_wait *wait)
 	 * await.c. The wait may be gone afterwards; futex_wake() uses only its
 	 * address. */
 	atomic_store_release(wait_phase(wait), WAIT_GRANTED);
+	/* Release: the store. Pairs with count_told(), select_api.c. Without it, the
+	 * select would not know when the grantor is done with it (N6). */
+	if (select)
+		atomic_fetch_add_release(wait_phase(select), WAIT_TOLD);
 	if (!task)
-		futex_wake(wait_phase(wait), 1);
+		futex_wake(wait_phase(select ? select : wait), 1);
 	return task;
 }
 

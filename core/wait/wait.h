@@ -23,6 +23,11 @@
 
 enum wait_phase { WAIT_IDLE, WAIT_ARMED, WAIT_CHOSEN, WAIT_GRANTED };
 
+/* A select has a wait of its own, which is in no list, and one for each of its cases. The
+ * phase of its own wait is WAIT_IDLE or WAIT_ARMED, plus WAIT_TOLD for each grantor that
+ * is done with a case's wait and with the select, and that the select has not counted. */
+#define WAIT_TOLD 4u
+
 /* Bit of skua_wait.waiter: the rest is the address of a struct wait_thread, not of
  * a task. No address has it. The low bits are 0, and free for flags. */
 #define WAIT_THREAD    (UINT64_C(1) << 63)
@@ -46,6 +51,7 @@ struct wait_thread *wait_thread_here(void);
  * The phase. Writers: the waiter, to IDLE and, under the list lock, to ARMED; a
  * thread with the list lock, to CHOSEN; the grantor, from CHOSEN to GRANTED,
  * which is its last access to the wait. A thread that waits sleeps on this word.
+ * Of the wait of a select: the waiter; grantors only add to it.
  */
 static inline atomic_u32 *wait_phase(struct skua_wait *wait)
 {

@@ -14,6 +14,7 @@
 #include <skua/queue.h>
 #include <skua/record.h>
 #include <skua/runtime.h>
+#include <skua/select.h>
 #include <skua/sort.h>
 #include <skua/stall.h>
 #include <skua/stats.h>

@@ -77,7 +77,8 @@ struct skua_wait {
 	uint64_t amount;
 	uint32_t phase;
 	uint16_t stage;
-	uint16_t given;
+	uint8_t given;
+	uint8_t in_select;
 	int32_t code;
 	uint32_t noted;
 	struct skua_timer timer;
@@ -85,7 +86,7 @@ struct skua_wait {
 
 /* clang-format off */
 #define SKUA_WAIT_INIT \
-	{ { NULL, NULL }, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, SKUA_TIMER_INIT }
+	{ { NULL, NULL }, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, SKUA_TIMER_INIT }
 /* clang-format on */
 
 /**

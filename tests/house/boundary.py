@@ -20,6 +20,9 @@ import tree
 _OPERATION = "an operation of a loop, which marks its own frame"
 EXCEPTIONS = {
     "core/wait/await.c: step": "a step of a file in core/sync/",
+    "core/api/select_api.c: step": "likewise, or in core/channel/",
+    "core/api/select_api.c: pass_on": "likewise",
+    "core/channel/channel.c: look": "look_send() or look_receive() of channel.c",
     "core/runtime/drive.c: reached": "a function of drive.c",
     "core/parallel/parallel_loop.c: drop": _OPERATION,
     "core/parallel/parallel_loop.c: init": _OPERATION,

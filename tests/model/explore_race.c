@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define VARIABLES 128
+#define VARIABLES 96
 #define WATCHED   16 /* ranges */
 #define FREED     16
 

@@ -58,7 +58,7 @@ static int waiter_cancel(struct skua_wait *wait, void *object)
 		code = verb->step(wait, object, false, -ECANCELED);
 	while (code == -EAGAIN) {
 		sleep_until(wait, SKUA_FOREVER_NS);
-		code = verb->step(wait, object, take_grant(wait), 0);
+		code = verb->step(wait, object, await_take_grant(wait), 0);
 	}
 	return code;
 }
@@ -69,7 +69,7 @@ static int waiter_await(const struct wait_verb *verb, void *object,
 	struct skua_wait *wait = &me->waits[me->calls++];
 	int code;
 
-	begin_wait(wait, verb, amount);
+	await_begin(wait, verb, amount);
 	code = deadline_ns == CANCELLED_NS
 		       ? waiter_cancel(wait, object)
 		       : await_by_thread(wait, object, deadline_ns);

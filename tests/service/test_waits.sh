@@ -199,16 +199,17 @@ run waits -p "${pids[locks]}" --json
 expect calm exited 0
 expect calm shows '
 	sorted(w["kind"] for w in d["waiters"]) == ["barrier", "event", "group", "join", "mutex",
-		"notify", "once", "rwlock, to read", "rwlock, to write", "semaphore", "semaphore",
-		"semaphore", "time"] and d["deadlocks"] == [] and not d["more"]'
+		"notify", "once", "rwlock, to read", "rwlock, to write", "select", "semaphore",
+		"semaphore", "semaphore", "time"] and d["deadlocks"] == [] and not d["more"]'
 expect calm shows '
 	[o["waiters"] for o in d["objects"] if o["kind"] == "semaphore"] == [3] and
 	all(o["holder"].startswith("thread ") for o in d["objects"]
 		if o["kind"] in ("mutex", "once") or o["kind"].startswith("rwlock"))'
 run waits -p "${pids[locks]}" --each
 expect 'calm --each' out_has 'waits for once '
+expect 'calm --each' out_has 'waits for select of 2, '
 run waits -p "${pids[locks]}"
-for text in 'a waker' 'rwlock, to write' 'join' 'time'; do
+for text in 'a waker' 'rwlock, to write' 'join' 'select' 'time'; do
 	expect calm out_has "$text"
 done
 run stacks -p "${pids[locks]}"

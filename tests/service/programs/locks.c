@@ -172,6 +172,17 @@ static void wait_for_event(void *arg)
 	skua_event_wait(&event, SKUA_FOREVER_NS);
 }
 
+static void wait_for_either(void *arg)
+{
+	struct skua_select_case cases[] = {
+		SKUA_SELECT_CASE(SKUA_SELECT_EVENT, &event, NULL, 0),
+		SKUA_SELECT_CASE(SKUA_SELECT_LOCK, &first, NULL, 0),
+	};
+
+	(void)arg;
+	skua_select(cases, 2, 0, SKUA_FOREVER_NS);
+}
+
 static void wait_for_notify(void *arg)
 {
 	(void)arg;
@@ -265,6 +276,7 @@ static void calm(void)
 	start(&audit, wait_at_barrier, NULL);
 	start(&audit, wait_once, NULL);
 	start(&audit, sleep_long, NULL);
+	start(&credit, wait_for_either, NULL);
 	start(NULL, wait_for_waker, NULL);
 	start(NULL, wait_for_first, NULL);
 }

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* select_world.h - an object of each kind that may be in a select */
+#ifndef SKUA_TESTS_UNIT_SELECT_WORLD_H
+#define SKUA_TESTS_UNIT_SELECT_WORLD_H
+
+#include <string.h>
+
+#include "skua/select.h"
+#include "tests/unit/users.h"
+
+#define SOON_NS  UINT64_C(3000000)
+#define CAPACITY 2u
+#define KINDS    (SKUA_SELECT_TIME + 1)
+
+/* An object of each kind, none of which is ready. */
+struct world {
+	struct skua_channel full, empty;
+	uint64_t memory[2][SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
+	struct skua_oneshot oneshot;
+	struct skua_broadcast broadcast;
+	uint64_t items[SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
+	struct skua_subscription subscription;
+	struct skua_watch watch;
+	uint64_t value[SKUA_WATCH_BYTES(8) / 8];
+	struct skua_mutex mutex;
+	struct skua_semaphore semaphore;
+	struct skua_event event;
+	struct skua_notify notify;
+	struct skua_task task;
+	struct skua_event ends; /* of the task */
+	struct skua_wait task_wait;
+	struct skua_select_case cases[KINDS];
+	uint64_t got[KINDS];
+	struct skua_runtime *rt;
+};
+
+static inline enum skua_poll poll_task(struct skua_task *self)
+{
+	struct world *w = SKUA_CONTAINER_OF(self, struct world, task);
+
+	return skua_event_wait_poll(self, &w->ends, &w->task_wait,
+				    SKUA_FOREVER_NS) == -EAGAIN
+		       ? SKUA_PENDING
+		       : SKUA_DONE;
+}
+
+static inline void set_case(struct world *w, enum skua_select_kind kind,
+			    void *object, uint64_t amount)
+{
+	w->cases[kind] = (struct skua_select_case)SKUA_SELECT_CASE(
+		kind, object, &w->got[kind], amount);
+}
+
+static inline void world_init(struct world *w, struct skua_runtime *rt)
+{
+	uint64_t zero = 0;
+
+	memset(w, 0, sizeof(*w));
+	w->rt = rt;
+	assert_int_equal(skua_channel_init(&w->full, w->memory[0], CAPACITY, 8),
+			 0);
+	for (unsigned i = 0; i < CAPACITY; i++)
+		assert_int_equal(skua_channel_send_try(&w->full, &zero), 0);
+	assert_int_equal(
+		skua_channel_init(&w->empty, w->memory[1], CAPACITY, 8), 0);
+	assert_int_equal(
+		skua_broadcast_init(&w->broadcast, w->items, CAPACITY, 8), 0);
+	assert_int_equal(
+		skua_broadcast_subscribe(&w->broadcast, &w->subscription), 0);
+	assert_int_equal(skua_watch_init(&w->watch, w->value, 8), 0);
+	assert_int_equal(skua_mutex_lock_try(&w->mutex), 0);
+	assert_int_equal(skua_semaphore_init(&w->semaphore, 1), 0);
+	w->task = (struct skua_task)SKUA_TASK_INIT(poll_task);
+	spawn(rt, &w->task);
+	set_case(w, SKUA_SELECT_NEVER, NULL, 0);
+	set_case(w, SKUA_SELECT_SEND, &w->full, 0);
+	w->got[SKUA_SELECT_SEND] = 77;
+	set_case(w, SKUA_SELECT_RECEIVE, &w->empty, 0);
+	set_case(w, SKUA_SELECT_ONESHOT, &w->oneshot, 0);
+	set_case(w, SKUA_SELECT_SUBSCRIPTION, &w->subscription, 0);
+	set_case(w, SKUA_SELECT_WATCH, &w->watch, 1);
+	set_case(w, SKUA_SELECT_LOCK, &w->mutex, 0);
+	set_case(w, SKUA_SELECT_PERMITS, &w->semaphore, 3);
+	set_case(w, SKUA_SELECT_EVENT, &w->event, 0);
+	set_case(w, SKUA_SELECT_NOTIFY, &w->notify, 0);
+	set_case(w, SKUA_SELECT_JOIN, &w->task, 0);
+	set_case(w, SKUA_SELECT_TIME, NULL, SKUA_FOREVER_NS);
+}
+
+/* For calls by the thread that has the mutex. */
+static inline void leave_mutex_out(struct world *w)
+{
+	w->cases[SKUA_SELECT_LOCK].kind = SKUA_SELECT_NEVER;
+}
+
+/* Make a case ready. By the thread that has the mutex. */
+static inline void make_ready(struct world *w, unsigned kind)
+{
+	uint64_t item = 40 + kind;
+
+	switch (kind) {
+	case SKUA_SELECT_SEND:
+		assert_int_equal(skua_channel_receive_try(&w->full, &item), 0);
+		break;
+	case SKUA_SELECT_RECEIVE:
+		assert_int_equal(skua_channel_send_try(&w->empty, &item), 0);
+		break;
+	case SKUA_SELECT_ONESHOT:
+		assert_int_equal(skua_oneshot_send(&w->oneshot, item), 0);
+		break;
+	case SKUA_SELECT_SUBSCRIPTION:
+		assert_int_equal(skua_broadcast_send(&w->broadcast, &item), 0);
+		break;
+	case SKUA_SELECT_WATCH:
+		assert_int_equal(skua_watch_set(&w->watch, &item), 0);
+		break;
+	case SKUA_SELECT_LOCK:
+		assert_int_equal(skua_mutex_unlock(&w->mutex), 0);
+		break;
+	case SKUA_SELECT_PERMITS:
+		assert_int_equal(skua_semaphore_release(&w->semaphore, 2), 0);
+		break;
+	case SKUA_SELECT_EVENT:
+		assert_int_equal(skua_event_set(&w->event), 0);
+		break;
+	case SKUA_SELECT_NOTIFY:
+		assert_int_equal(skua_notify_one(&w->notify), 0);
+		break;
+	case SKUA_SELECT_JOIN:
+		assert_int_equal(skua_event_set(&w->ends), 0);
+		break;
+	default:
+		break;
+	}
+}
+
+static inline bool has_item(unsigned kind)
+{
+	return kind >= SKUA_SELECT_RECEIVE && kind <= SKUA_SELECT_WATCH;
+}
+
+static inline bool ready_later(unsigned kind)
+{
+	return kind != SKUA_SELECT_NEVER && kind != SKUA_SELECT_TIME;
+}
+
+/* Nothing is left behind, and no case but @kind has had an effect. KINDS: none has.
+ * @made: it was ready. By the thread that has the mutex, unless the select has it. */
+static inline void check_world(struct world *w, unsigned kind, bool made)
+{
+	uint64_t item, version = 1;
+
+	for (unsigned i = 0; i < KINDS; i++)
+		if (has_item(i))
+			assert_int_equal(w->got[i], i == kind ? 40 + i : 0);
+	assert_null(w->full.senders.first);
+	assert_null(w->full.receivers.first);
+	assert_null(w->empty.receivers.first);
+	assert_int_equal(skua_channel_length(&w->full), CAPACITY);
+	assert_int_equal(skua_channel_length(&w->empty), 0);
+	for (unsigned i = 0; i < CAPACITY; i++)
+		assert_int_equal(skua_channel_receive_try(&w->full, &item), 0);
+	assert_int_equal(item, kind == SKUA_SELECT_SEND ? 77 : 0);
+	assert_null(w->oneshot.waiters.first);
+	assert_int_equal(skua_oneshot_receive_try(&w->oneshot, &item),
+			 kind == SKUA_SELECT_ONESHOT ? -EPIPE : -EAGAIN);
+	assert_null(w->broadcast.waiters.first);
+	assert_int_equal(
+		skua_subscription_receive_try(&w->subscription, &item, NULL),
+		-EAGAIN);
+	assert_null(w->watch.waiters.first);
+	assert_int_equal(skua_watch_changed_try(&w->watch, &version, &item),
+			 kind == SKUA_SELECT_WATCH ? 0 : -EAGAIN);
+	assert_null(w->mutex.waiters.first);
+	if (kind != SKUA_SELECT_LOCK)
+		assert_int_equal(skua_mutex_unlock(&w->mutex), 0);
+	assert_int_equal(skua_mutex_destroy(&w->mutex), 0);
+	assert_null(w->semaphore.waiters.first);
+	assert_int_equal(skua_semaphore_permits(&w->semaphore),
+			 kind == SKUA_SELECT_PERMITS ? 0 : 1);
+	assert_null(w->event.waiters.first);
+	assert_null(w->notify.waiters.first);
+	assert_int_equal(skua_notify_wait(&w->notify, 0), -ETIMEDOUT);
+	assert_int_equal(skua_event_set(&w->ends), 0);
+	assert_int_equal(skua_task_join(&w->task),
+			 kind == SKUA_SELECT_JOIN ? -EINVAL : 0);
+	(void)made;
+}
+
+/* Does a fiber or thread that has got the mutex give it back? */
+static inline int release(struct world *w, int at)
+{
+	if (at == SKUA_SELECT_LOCK && skua_mutex_unlock(&w->mutex))
+		return -EPERM;
+	return at;
+}
+
+static inline int select_all(struct user *it)
+{
+	struct world *w = it->object;
+
+	return release(
+		w, skua_select(w->cases, KINDS, it->number, SKUA_FOREVER_NS));
+}
+
+/* The same in polls. */
+struct selector {
+	struct skua_task task; /* first */
+	struct world *world;
+	struct skua_select select;
+	struct skua_wait wait;
+	uint64_t deadline_ns;
+	int result, polls;
+};
+
+static inline enum skua_poll poll_selector(struct skua_task *self)
+{
+	struct selector *it = (struct selector *)self;
+
+	it->polls++;
+	it->result =
+		skua_select_poll(self, &it->select, &it->wait, it->deadline_ns);
+	if (it->result == -EAGAIN)
+		return SKUA_PENDING;
+	it->result = release(it->world, it->result);
+	return SKUA_DONE;
+}
+
+static inline void selector_init(struct selector *it, struct world *w)
+{
+	*it = (struct selector){ .task = SKUA_TASK_INIT(poll_selector),
+				 .world = w,
+				 .select = { .cases = w->cases,
+					     .count = KINDS },
+				 .deadline_ns = SKUA_FOREVER_NS };
+}
+
+#endif
