@@ -1,98 +1,87 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * pipeline.c - stages that pass items on through bounded queues
+ * pipeline.c - stages that pass blocks of memory on through bounded channels
  *
- * A source makes numbers, several fibers square them, and a sink adds them up. Each
- * queue holds at most 16 items: a stage that is too fast waits for the next one, so
- * that memory does not grow. A queue is closed when its last producer has ended; its
- * consumers take what is left, and end.
+ * A source makes numbers, several fibers square them, and a sink adds them up. Each number
+ * is in a block of its own, which the source allocates and the sink frees. A channel has room
+ * for 16 blocks: a stage that is too fast waits for the next one, so that the number of
+ * blocks is bounded by the room of the channels and the number of fibers, whatever the number
+ * of items. A channel is closed when its last sender has ended; its receivers take what is
+ * left, and end.
  */
 #include <skua/skua.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ITEMS   10000u
 #define SQUARES 3u
 #define ROOM    16u
+/* In two channels, and one in the hands of each fiber. */
+#define BLOCKS (2 * ROOM + SQUARES + 2)
 
-struct queue {
-	struct skua_mutex mutex;
-	struct skua_condition changed;
-	unsigned long items[ROOM];
-	unsigned first, count, most;
-	unsigned producers;
+struct block {
+	unsigned long number;
 };
 
-static void queue_put(struct queue *queue, unsigned long item)
-{
-	skua_mutex_lock(&queue->mutex, SKUA_FOREVER_NS);
-	while (queue->count == ROOM)
-		skua_condition_wait(&queue->changed, &queue->mutex,
-				    SKUA_FOREVER_NS);
-	queue->items[(queue->first + queue->count++) % ROOM] = item;
-	if (queue->count > queue->most)
-		queue->most = queue->count;
-	skua_condition_broadcast(&queue->changed);
-	skua_mutex_unlock(&queue->mutex);
-}
-
-/* Return: false: the queue is empty, and has no producer any more. */
-static bool queue_take(struct queue *queue, unsigned long *item)
-{
-	bool taken;
-
-	skua_mutex_lock(&queue->mutex, SKUA_FOREVER_NS);
-	while (queue->count == 0 && queue->producers > 0)
-		skua_condition_wait(&queue->changed, &queue->mutex,
-				    SKUA_FOREVER_NS);
-	taken = queue->count > 0;
-	if (taken) {
-		*item = queue->items[queue->first];
-		queue->first = (queue->first + 1) % ROOM;
-		queue->count--;
-		skua_condition_broadcast(&queue->changed);
-	}
-	skua_mutex_unlock(&queue->mutex);
-	return taken;
-}
-
-static void queue_end_producer(struct queue *queue)
-{
-	skua_mutex_lock(&queue->mutex, SKUA_FOREVER_NS);
-	queue->producers--;
-	skua_condition_broadcast(&queue->changed);
-	skua_mutex_unlock(&queue->mutex);
-}
-
-static struct queue numbers = { .producers = 1 };
-static struct queue squares = { .producers = SQUARES };
+static struct skua_channel numbers, squares;
+static uint64_t memory[2][SKUA_CHANNEL_BYTES(ROOM, sizeof(struct block *)) / 8];
+static unsigned squaring = SQUARES;  /* atomic: fibers */
+static unsigned blocks, most_blocks; /* atomic */
 static unsigned long sum;
+
+static struct block *allocate(void)
+{
+	unsigned now = __atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+
+	if (now > most_blocks) /* only the source allocates */
+		most_blocks = now;
+	return malloc(sizeof(struct block));
+}
+
+static void release(struct block *block)
+{
+	free(block);
+	__atomic_sub_fetch(&blocks, 1, __ATOMIC_RELAXED);
+}
 
 static void make(void *arg)
 {
 	(void)arg;
-	for (unsigned long i = 1; i <= ITEMS; i++)
-		queue_put(&numbers, i);
-	queue_end_producer(&numbers);
+	for (unsigned long i = 1; i <= ITEMS; i++) {
+		struct block *block = allocate();
+
+		if (!block)
+			break;
+		block->number = i;
+		skua_channel_send(&numbers, &block, SKUA_FOREVER_NS);
+	}
+	skua_channel_close(&numbers);
 }
 
 static void square(void *arg)
 {
-	unsigned long item;
+	struct block *block;
 
 	(void)arg;
-	while (queue_take(&numbers, &item))
-		queue_put(&squares, item * item);
-	queue_end_producer(&squares);
+	while (!skua_channel_receive(&numbers, &block, SKUA_FOREVER_NS)) {
+		block->number *= block->number;
+		skua_channel_send(&squares, &block, SKUA_FOREVER_NS);
+	}
+	/* The last sender closes. */
+	if (__atomic_sub_fetch(&squaring, 1, __ATOMIC_ACQ_REL) == 0)
+		skua_channel_close(&squares);
 }
 
 static void add(void *arg)
 {
-	unsigned long item;
+	struct block *block;
 
 	(void)arg;
-	while (queue_take(&squares, &item))
-		sum += item;
+	while (!skua_channel_receive(&squares, &block, SKUA_FOREVER_NS)) {
+		sum += block->number;
+		release(block);
+	}
 }
 
 int main(void)
@@ -103,6 +92,8 @@ int main(void)
 	struct skua_runtime *rt;
 	int code;
 
+	skua_channel_init(&numbers, memory[0], ROOM, sizeof(struct block *));
+	skua_channel_init(&squares, memory[1], ROOM, sizeof(struct block *));
 	if (skua_runtime_create(&rt, NULL, NULL))
 		return 1;
 	code = skua_fiber_spawn(rt, &sink, add, NULL);
@@ -113,10 +104,10 @@ int main(void)
 	if (code)
 		return 1;
 	skua_runtime_drain(rt);
-	printf("the sum of %u squares is %lu, and no queue had more than %u "
-	       "items\n",
-	       ITEMS, sum, ROOM);
-	if (numbers.most > ROOM || squares.most > ROOM)
+	printf("the sum of %u squares is %lu, and there were never more than "
+	       "%u blocks\n",
+	       ITEMS, sum, BLOCKS);
+	if (most_blocks > BLOCKS || blocks > 0)
 		return 1;
 	return skua_runtime_destroy(rt) != 0;
 }

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define VARIABLES 128
-#define VARIABLES 96
 #define WATCHED   16 /* ranges */
 #define FREED     16
 
