@@ -9,6 +9,7 @@
 #include <skua/fiber.h>
 #include <skua/fork.h>
 #include <skua/group.h>
+#include <skua/io.h>
 #include <skua/parallel.h>
 #include <skua/poller.h>
 #include <skua/queue.h>
