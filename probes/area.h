@@ -207,6 +207,8 @@ enum area_wait_kind {
 	AREA_WAITS_SPSC_RECEIVE,
 	AREA_WAITS_BLOCKING, /* object: the library's pool of threads */
 	AREA_WAITS_SELECT,   /* object: a struct area_select */
+	AREA_WAITS_IO_READ,  /* object: a slot of core/io/slot.h */
+	AREA_WAITS_IO_WRITE,
 	AREA_WAITS_COUNT,
 };
 

@@ -32,21 +32,22 @@ enum probe_park_reason {
 };
 
 /* Each probe, with the number of its arguments. */
-#define PROBES(PROBE)          \
-	PROBE(steal, 4)        \
-	PROBE(steal_fail, 2)   \
-	PROBE(park, 2)         \
-	PROBE(unpark, 3)       \
-	PROBE(lifo_flush, 3)   \
-	PROBE(overflow, 2)     \
-	PROBE(inject, 2)       \
-	PROBE(stall, 3)        \
-	PROBE(task_begin, 4)   \
-	PROBE(task_end, 3)     \
-	PROBE(worker_start, 2) \
-	PROBE(worker_stop, 1)  \
-	PROBE(io_takeover, 2)
-PROBE(blocking_full, 2)
+#define PROBES(PROBE)           \
+	PROBE(steal, 4)         \
+	PROBE(steal_fail, 2)    \
+	PROBE(park, 2)          \
+	PROBE(unpark, 3)        \
+	PROBE(lifo_flush, 3)    \
+	PROBE(overflow, 2)      \
+	PROBE(inject, 2)        \
+	PROBE(stall, 3)         \
+	PROBE(task_begin, 4)    \
+	PROBE(task_end, 3)      \
+	PROBE(worker_start, 2)  \
+	PROBE(worker_stop, 1)   \
+	PROBE(io_takeover, 2)   \
+	PROBE(blocking_full, 2) \
+	PROBE(accept_delayed, 2)
 
 #if PROBES_EXIST
 
@@ -140,6 +141,14 @@ static inline void probe_inject(unsigned worker, uint64_t n)
 {
 	if (probe_inject_enabled())
 		probe_inject_hit(worker, n, 0, 0);
+}
+
+/* probe_accept_delayed - report that an accept is put off for @ns because of @code, a
+ * negative errno value */
+static inline void probe_accept_delayed(int code, uint64_t ns)
+{
+	if (probe_accept_delayed_enabled())
+		probe_accept_delayed_hit((uint64_t)-code, ns, 0, 0);
 }
 
 /* probe_stall - report that a poll of a task of @type is over its limit, after @ns so far */

@@ -36,6 +36,8 @@ static inline const char *wait_kind_name(uint32_t kind)
 		[AREA_WAITS_SPSC_RECEIVE] = "spsc, to receive",
 		[AREA_WAITS_BLOCKING] = "blocking call",
 		[AREA_WAITS_SELECT] = "select",
+		[AREA_WAITS_IO_READ] = "descriptor, to read",
+		[AREA_WAITS_IO_WRITE] = "descriptor, to write",
 	};
 	_Static_assert(sizeof(names) / sizeof(names[0]) == AREA_WAITS_COUNT,
 		       "the last kind has a name");

@@ -38,7 +38,8 @@ static uint64_t read_word(struct waits *w, uint64_t address)
 static bool has_list(uint32_t kind)
 {
 	return kind != AREA_WAITS_JOIN && kind != AREA_WAITS_GROUP &&
-	       kind != AREA_WAITS_TIME && kind != AREA_WAITS_SELECT;
+	       kind != AREA_WAITS_TIME && kind != AREA_WAITS_SELECT &&
+	       kind != AREA_WAITS_IO_READ && kind != AREA_WAITS_IO_WRITE;
 }
 
 /* The list of the object of a wait. The wait for a condition goes on as one for its

@@ -276,8 +276,9 @@ static int take_step(struct skua_wait *wait, void *object, bool granted,
 	return code;
 }
 
-static const struct wait_verb take = { take_step, AREA_WAITS_NOTHING, 0,
-				       WAIT_NO_HOLDER, 0 };
+static const struct wait_verb take = { .step = take_step,
+				       .kind = AREA_WAITS_NOTHING,
+				       .holder = WAIT_NO_HOLDER };
 
 static void run_taken(const struct thread *thread)
 {

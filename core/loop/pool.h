@@ -74,6 +74,11 @@ struct pool {
 	struct driver driver;
 	struct team team;
 
+	/* Accepts that were put off because descriptors or memory were exhausted, and
+	 * when that was last logged, of the monotonic clock; 0: never. Writers: any
+	 * thread. */
+	atomic_u64 accepts_delayed, delay_logged_ns;
+
 	/* Number of tasks counted as spawned that no worker ends: spawns that
 	 * were refused after all, and calls of skua_run(). Writers: any thread.
 	 * Readers: drains. Wraps at 2^64. */

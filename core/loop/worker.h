@@ -76,6 +76,10 @@ struct worker {
 	 * the current one, it may have jobs in the deque, and a poll within it
 	 * must not fork on top of them. */
 	uint64_t forked_at;
+	/* Value of tasks_polled in the poll of its last call on a descriptor, and the
+	 * calls of that poll that did not wait (call.h). */
+	uint64_t io_poll;
+	uint32_t io_calls;
 	struct spin spin;       /* its recent gaps */
 	uint64_t idle_since_ns; /* when the current gap began */
 	struct worker_telemetry telemetry;

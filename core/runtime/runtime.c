@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/fiber/fiber.h"
 #include "core/fiber/fiber_cancel.h"
+#include "core/io/attach.h"
 #include "core/runtime/left.h"
 #include "core/os/log.h"
 #include "core/base/memory.h"
@@ -86,6 +87,7 @@ static int init_memory(struct skua_runtime *rt)
 	pi_lock_init(&rt->nesting);
 	code = pool_init(&rt->pool, &rt->config, &rt->groups,
 			 &rt->wait_samples);
+	rt->pool.driver.deliver = attach_deliver;
 	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);
 	stall_init(&rt->watch, &rt->pool, &rt->config);
 	blocking_init(&rt->blocking, &rt->pool, &rt->config);
@@ -397,6 +399,28 @@ static const char *refusal(int code)
 	}
 }
 
+/* close_descriptors - close those that the program has not closed. It is a mistake: a debug
+ * build ends the process. */
+static void close_descriptors(struct skua_runtime *rt)
+{
+	int first = -1;
+	unsigned count = attach_close_all(&rt->pool, &first);
+
+	if (count == 0)
+		return;
+	log_say(&rt->config.hooks, SKUA_LOG_WARNING,
+		"destroy: %u descriptors were still attached, and are closed; "
+		"the lowest is %d. Call skua_io_close() or skua_io_detach() first",
+		count, first);
+#ifndef NDEBUG
+	fprintf(stderr,
+		"skua: a runtime is destroyed with %u attached descriptors; the "
+		"lowest is %d. Call skua_io_close() or skua_io_detach() first\n",
+		count, first);
+	abort();
+#endif
+}
+
 int skua_runtime_destroy_until(struct skua_runtime *rt, uint64_t deadline_ns,
 			       enum skua_shutdown how, struct skua_error *err)
 {
@@ -418,6 +442,7 @@ int skua_runtime_destroy_until(struct skua_runtime *rt, uint64_t deadline_ns,
 		return error_set(err, code, "destroy: %s (how: %d)",
 				 refusal(code), (int)how);
 	pool_wait_calls(&rt->pool);
+	close_descriptors(rt);
 	free_memory(rt);
 	return 0;
 }

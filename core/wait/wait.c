@@ -175,6 +175,41 @@ void wait_choose_all_locked(struct skua_waiters *waiters,
 		wait_choose_locked(waiters, waiters->first, chain);
 }
 
+/* ---- one wait --------------------------------------------------------------- */
+
+void wait_arm_alone(struct skua_wait *wait)
+{
+	if (task_of(wait))
+		schedule_add_reference(task_of(wait));
+	set_phase(wait, WAIT_ARMED);
+}
+
+void wait_withdraw_alone(struct skua_wait *wait)
+{
+	set_phase(wait, WAIT_IDLE);
+	/* Not the last one: the caller polls the task. */
+	if (task_of(wait))
+		schedule_drop(task_of(wait));
+}
+
+void wait_choose_alone(struct skua_wait *wait, uint16_t given,
+		       struct wait_chain *chain)
+{
+	wait->given = given;
+	wait->link[NEXT] = NULL;
+	*(chain->last ? &chain->last->link[NEXT] : &chain->first) = wait;
+	chain->last = wait;
+}
+
+void wait_expect_grant(struct skua_wait *wait)
+{
+	uint32_t phase = WAIT_ARMED;
+
+	/* Relaxed: the caller looks at the phase again. Fails if the wait was
+	 * granted. */
+	atomic_cas_relaxed(wait_phase(wait), &phase, WAIT_CHOSEN);
+}
+
 /* ---- grants ----------------------------------------------------------------- */
 
 /* A task that is done has left its wait armed. The object would be its for ever. */

@@ -111,4 +111,25 @@ void wait_choose_all_locked(struct skua_waiters *waiters,
  * caller holds no list lock. */
 void wait_grant(struct wait_chain *chain);
 
+/*
+ * An object with room for one wait has no list, and no lock: a word of the object says
+ * whether the wait is there. One compare-exchange of that word chooses the wait or withdraws
+ * it (N7). The functions below do the rest.
+ */
+
+/* wait_arm_alone - take what an armed wait has, before the word says that it is there */
+void wait_arm_alone(struct skua_wait *wait);
+
+/* wait_withdraw_alone - give it back, when the word says that the wait is not there */
+void wait_withdraw_alone(struct skua_wait *wait);
+
+/* wait_choose_alone - add a wait to a chain, when the word says that the caller has chosen
+ * it. @given: of the wait, for its step */
+void wait_choose_alone(struct skua_wait *wait, uint16_t given,
+		       struct wait_chain *chain);
+
+/* wait_expect_grant - called by the waiter if the word says that the wait was chosen: it is
+ * granted in a moment, or is already */
+void wait_expect_grant(struct skua_wait *wait);
+
 #endif

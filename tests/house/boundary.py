@@ -23,6 +23,7 @@ EXCEPTIONS = {
     "core/api/select_api.c: step": "likewise, or in core/channel/",
     "core/api/select_api.c: pass_on": "likewise",
     "core/channel/channel.c: look": "look_send() or look_receive() of channel.c",
+    "core/io/call.c: operation": "a system call, by bytes.c or connection.c",
     "core/runtime/drive.c: reached": "a function of drive.c",
     "core/parallel/parallel_loop.c: drop": _OPERATION,
     "core/parallel/parallel_loop.c: init": _OPERATION,

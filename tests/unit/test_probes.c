@@ -88,6 +88,11 @@ static void fire_stall(void)
 	probe_stall(4, (void *)8, 16);
 }
 
+static void fire_accept_delayed(void)
+{
+	probe_accept_delayed(-24, 1000000);
+}
+
 static void fire_worker_start(void)
 {
 	probe_worker_start(6, 1234);
@@ -140,6 +145,7 @@ static const struct probe probes[] = {
 	ROW(overflow, {0, 128}),
 	ROW(inject, {2, 64}),
 	ROW(stall, {4, 8, 16}),
+	ROW(accept_delayed, {24, 1000000}),
 	ROW(task_begin, {1,2,3,4}),
 	ROW(task_end, {1,2,3}),
 	ROW(worker_start, {6, 1234}),

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * call.h - run an operation on a descriptor, in each of its forms
+ *
+ * An operation is one system call that does not wait. This file claims the direction, calls
+ * the operation, and lets the caller wait for an event if it returns -EAGAIN. The budget,
+ * deadlines and cancels are here and in core/wait/await.h.
+ */
+#ifndef SKUA_CORE_IO_CALL_H
+#define SKUA_CORE_IO_CALL_H
+
+#include <sys/types.h>
+
+#include "core/io/slot.h"
+#include "core/wait/await.h"
+#include "skua/io.h"
+
+/* Calls in one poll that do not wait, before others run. */
+#define CALL_BUDGET 128u
+
+struct io_call;
+
+/* One try. Return: the result, or -EAGAIN. */
+typedef ssize_t io_operation(struct io_call *call);
+
+struct io_call {
+	io_operation *operation;
+	struct skua_io io;
+	enum io_direction way;
+	uint16_t cost; /* of the budget */
+	/* The operation has found the descriptor empty, or full, although it has
+	 * succeeded. Writer: the operation. */
+	bool empty;
+	/* The operation has failed, and another try follows after a delay: the number of
+	 * delays in a row. Writer: call_delay(). 0: no. */
+	uint8_t delay;
+	struct io_slot *slot; /* set by the functions below */
+	/* Arguments of the operation. */
+	void *buffer;
+	size_t size;
+	const void *data;
+	int flags;
+	uint32_t length;
+	uint32_t *length_out;
+	struct skua_io *out;
+};
+
+/* call_delay - called by an operation that has failed for a lack of something that no event
+ * announces. @code: the error. Return: @code, for the operation to return. */
+ssize_t call_delay(struct io_call *call, int code);
+
+/* call_no_delay - called by an operation that has succeeded, and may have failed before */
+static inline void call_no_delay(struct io_call *call)
+{
+	call->slot->delays[call->way] = 0;
+}
+
+/* call_await - for fibers and threads. Return: the result; an error, but not -EAGAIN. */
+ssize_t call_await(struct io_call *call, uint64_t deadline_ns);
+
+/* call_poll - in the poll of @self. Return: the result; -EAGAIN; another error. */
+ssize_t call_poll(struct io_call *call, struct skua_task *self,
+		  struct skua_wait *wait, uint64_t deadline_ns);
+
+/* call_try - one try. Return: the result; -EAGAIN; another error. */
+ssize_t call_try(struct io_call *call);
+
+#endif

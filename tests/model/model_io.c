@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * model_io.c - threads that read a descriptor, close it, and deliver its events
+ *
+ * The code of core/io/, with a kernel of a few words: a queue of bytes, whose end may be
+ * closed, and an epoll. A send adds a byte, and then an event; a read takes what is there.
+ * The threads that read wait as outside threads do, and the memory of each wait is freed
+ * when its call returns. The descriptor is a plain variable: a system call after its close,
+ * or beside it, is a race.
+ *
+ * The last cases are the protocol as it was first designed, with two mistakes.
+ * tests/model/mutants.toml has further broken variants.
+ */
+#include "tests/model/waiter.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "core/io/attach.h"
+#include "core/io/call.h"
+#include "core/io/kernel.h"
+
+#define FD       0
+#define PEER     UINT64_C(0x10000) /* of the queue: the other side has closed */
+#define EVENT    UINT32_C(0x10000) /* of the epoll: a count, beside the events */
+#define OF(word) ((word)&0xffff)
+
+static struct io_slot the_slot;
+static struct pool pool;
+static struct skua_io io;
+static atomic_u64 queue; /* bytes, and PEER */
+static atomic_u32 events;
+static atomic_u64 missing; /* attempts to accept that fail */
+static unsigned open_fd;   /* plain: 1 while the descriptor is open */
+static unsigned letter;    /* plain: from the sender to the reader */
+static uint64_t sent, got;
+static unsigned closes;
+static int codes[4];
+
+/* ---- the kernel --------------------------------------------------------------- */
+
+/* Each step is a read-modify-write, which sees the latest state: the kernel has locks. */
+static ssize_t model_read(size_t size)
+{
+	uint64_t word, taken;
+
+	explore_assert(explore_read(open_fd) == 1);
+	word = atomic_fetch_add_acq_rel(&queue, 0);
+	do {
+		taken = OF(word) < size ? OF(word) : size;
+		if (taken == 0)
+			return word & PEER ? 0 : -EAGAIN;
+	} while (!atomic_cas_acq_rel(&queue, &word, word - taken));
+	return (ssize_t)taken;
+}
+
+static int model_close(void)
+{
+	explore_assert(explore_read(open_fd) == 1);
+	explore_write(open_fd, 0);
+	closes++;
+	return 0;
+}
+
+static void happen(uint32_t what)
+{
+	uint32_t word = atomic_load_acquire(&events);
+
+	while (!atomic_cas_acq_rel(&events, &word, (word + EVENT) | what))
+		;
+	futex_wake(&events, 1);
+}
+
+static int model_accept(void)
+{
+	uint64_t left = atomic_fetch_add_acq_rel(&missing, 0);
+
+	explore_assert(explore_read(open_fd) == 1);
+	if (left == 0)
+		return (int)model_read(1);
+	atomic_fetch_sub_acq_rel(&missing, 1);
+	return -EMFILE;
+}
+
+#define table_find(fd)                        ((void)(fd), &the_slot)
+#define table_make(fd)                        ((void)(fd), &the_slot)
+#define driver_attach(driver, fd, data)       ((void)(driver), (void)(data), 0)
+#define driver_detach(driver, fd)             ((void)(driver))
+#define kernel_read(fd, socket, buffer, size) ((void)(buffer), model_read(size))
+#define kernel_close(fd)                      ((void)(fd), model_close())
+#define kernel_shutdown(fd, how)              (happen((uint32_t)(how)), 0)
+#include "core/io/attach.c"
+#include "core/io/bytes.c"
+#include "core/io/call.c"
+
+/* ---- threads ------------------------------------------------------------------ */
+
+static void attach_fd(void)
+{
+	explore_write(open_fd, 1);
+	codes[3] = attach_kind(&pool, FD, IO_SOCKET | IO_TCP, &io);
+	explore_assert(codes[3] == 0);
+}
+
+static void setup(void)
+{
+	waiters_reset();
+	memset((void *)&the_slot, 0, sizeof(the_slot));
+	for (enum io_direction way = IO_READ; way <= IO_WRITE; way++)
+		atomic_init(&the_slot.word[way], 0);
+	atomic_init(&the_slot.pool, NULL);
+	atomic_init(&the_slot.generation, 0);
+	atomic_init(&the_slot.holders, 0);
+	explore_watch(&the_slot, sizeof(the_slot));
+	memset((void *)&pool, 0, sizeof(pool));
+	atomic_init(&pool.accepts_delayed, 0);
+	atomic_init(&pool.delay_logged_ns, 0);
+	atomic_init(&queue, 0);
+	atomic_init(&events, 0);
+	atomic_init(&missing, 0);
+	open_fd = letter = closes = 0;
+	sent = got = 0;
+	memset(codes, 0, sizeof(codes));
+	attach_fd();
+}
+
+/* As after a read that has found nothing: the first call waits at once. */
+static void setup_empty(void)
+{
+	setup();
+	atomic_init(&the_slot.word[IO_READ], slot_serial_word(io.serial));
+}
+
+static void send_byte(uint32_t what)
+{
+	atomic_fetch_add_acq_rel(&queue, what & EPOLLRDHUP ? PEER | 1 : 1);
+	happen(what);
+}
+
+static void sends(void)
+{
+	explore_write(letter, 1);
+	send_byte(EPOLLIN);
+	sent = 1;
+}
+
+static void sends_twice(void)
+{
+	send_byte(EPOLLIN);
+	send_byte(EPOLLIN);
+	sent = 2;
+}
+
+/* A byte and the end, with one event. */
+static void sends_last(void)
+{
+	send_byte(EPOLLIN | EPOLLRDHUP);
+	sent = 1;
+}
+
+/* Deliver @n events, or as many as the epoll has made one of. */
+static void reap(unsigned n)
+{
+	struct skua_io first = io;
+	uint64_t data = slot_serial_word(first.serial) | FD;
+
+	while (n > 0) {
+		uint32_t word = atomic_exchange_acq_rel(&events, 0);
+
+		if (word == 0)
+			futex_wait(&events, 0);
+		else
+			attach_deliver(NULL, data, OF(word));
+		n -= word / EVENT;
+	}
+}
+
+static void reaps(void)
+{
+	reap(1);
+}
+
+static void reaps_both(void)
+{
+	reap(2);
+}
+
+static ssize_t read_by(unsigned i, size_t size, uint64_t deadline_ns)
+{
+	char bytes[2];
+	ssize_t n;
+
+	waiter_begin(i);
+	n = skua_io_read(io, bytes, size, deadline_ns);
+	if (n > 0)
+		got += (uint64_t)n;
+	return n;
+}
+
+static void reads(void)
+{
+	explore_assert(read_by(0, 2, SKUA_FOREVER_NS) == 1);
+	explore_assert(explore_read(letter) == 1);
+}
+
+/* Two bytes, with one read or two: the first may be short. */
+static void reads_two(void)
+{
+	while (got < 2)
+		explore_assert(read_by(0, 2, SKUA_FOREVER_NS) > 0);
+}
+
+static void reads_single(void)
+{
+	while (got < 2)
+		explore_assert(read_by(0, 1, SKUA_FOREVER_NS) == 1);
+}
+
+static void reads_to_the_end(void)
+{
+	ssize_t n;
+
+	while ((n = read_by(0, 2, SKUA_FOREVER_NS)) > 0)
+		;
+	explore_assert(n == 0);
+}
+
+/* Gives up, perhaps, and tries again. */
+static void reads_late(void)
+{
+	ssize_t n = read_by(0, 2, SOON_NS);
+
+	explore_assert(n == 1 || n == -ETIMEDOUT);
+	if (n == -ETIMEDOUT)
+		reads();
+}
+
+static void reads_unless_closed(void)
+{
+	ssize_t n = read_by(0, 2, SKUA_FOREVER_NS);
+
+	explore_assert(n == 1 || n == -EBADF);
+	codes[0] = (int)n;
+}
+
+/* Another thread may read at that moment. */
+static void reads_beside(void)
+{
+	ssize_t n = read_by(0, 2, SKUA_FOREVER_NS);
+
+	explore_assert(n == 1 || n == -EBADF || n == -EBUSY);
+}
+
+static void reads_late_unless_closed(void)
+{
+	ssize_t n = read_by(0, 2, SOON_NS);
+
+	explore_assert(n == 1 || n == -EBADF || n == -ETIMEDOUT);
+	codes[0] = (int)n;
+}
+
+static void tries_unless_closed(void)
+{
+	char bytes[2];
+	ssize_t n;
+
+	waiter_begin(1);
+	n = skua_io_read_try(io, bytes, 2);
+	explore_assert(n == 1 || n == -EBADF || n == -EAGAIN || n == -EBUSY);
+	if (n > 0)
+		got += (uint64_t)n;
+}
+
+static void closes_it(void)
+{
+	codes[1] = skua_io_close(io);
+	explore_assert(codes[1] == 0 || codes[1] == -EBADF);
+}
+
+static void closes_too(void)
+{
+	codes[2] = skua_io_close(io);
+	explore_assert(codes[2] == 0 || codes[2] == -EBADF);
+}
+
+static void shuts_down(void)
+{
+	int code = skua_io_shutdown(io, EPOLLRDHUP);
+
+	explore_assert(code == 0 || code == -EBADF);
+}
+
+/* The number is the caller's alone. */
+static void detaches(void)
+{
+	codes[1] = skua_io_detach(io);
+	explore_assert(codes[1] == FD);
+	model_close();
+}
+
+/* The kernel uses the number again. */
+static void detaches_and_attaches(void)
+{
+	struct skua_io before = io;
+	struct skua_io again;
+
+	codes[1] = skua_io_detach(before);
+	explore_assert(codes[1] == FD);
+	explore_write(open_fd, 2);
+	explore_assert(attach_kind(&pool, FD, IO_SOCKET, &again) == 0);
+	explore_assert(again.serial != before.serial);
+}
+
+/* ---- accept, with a descriptor missing ---------------------------------------- */
+
+static ssize_t accept_model(struct io_call *call)
+{
+	int code = model_accept();
+
+	if (code == -EMFILE)
+		return call_delay(call, code);
+	call_no_delay(call);
+	return code;
+}
+
+static void accepts(void)
+{
+	struct io_call call = {
+		.operation = accept_model, .io = io, .way = IO_READ, .cost = 1
+	};
+
+	waiter_begin(0);
+	codes[0] = (int)call_await(&call, SKUA_FOREVER_NS);
+	if (codes[0] > 0)
+		got++;
+	explore_assert(codes[0] == 1 || codes[0] == -EBADF);
+}
+
+static void setup_missing(void)
+{
+	setup();
+	atomic_init(&missing, 1);
+}
+
+/* ---- checks ------------------------------------------------------------------- */
+
+static void all_got(void)
+{
+	explore_assert(got == sent);
+	explore_assert(OF(atomic_load_relaxed(&queue)) == 0);
+}
+
+static void closed_once(void)
+{
+	explore_assert(closes == 1 && open_fd == 0);
+	explore_assert(atomic_load_relaxed(&the_slot.holders) == 0);
+	explore_assert(got + OF(atomic_load_relaxed(&queue)) == sent);
+}
+
+static void closed_by_one(void)
+{
+	closed_once();
+	explore_assert((codes[1] == 0) + (codes[2] == 0) == 1);
+}
+
+static void attached_anew(void)
+{
+	uint64_t now = atomic_load_relaxed(&the_slot.word[IO_READ]);
+
+	explore_assert(open_fd == 2 && closes == 0);
+	explore_assert(atomic_load_relaxed(&the_slot.holders) == (IO_LIVE | 3));
+	explore_assert(slot_serial(now) == io.serial + 1);
+	explore_assert(!(now & (IO_CLOSING | IO_OWNER)));
+}
+
+/* ---- as it was designed ------------------------------------------------------- */
+
+/*
+ * The word is 0, 1 (ready), or the address of a wait. A1: a short read changes it from 1 to 0
+ * after the read. A2: the phase of the wait alone decides between grant and withdrawal.
+ */
+static atomic_u64 word;
+
+static void designed_event(void)
+{
+	uint64_t old = atomic_exchange_acq_rel(&word, 1);
+	struct skua_wait *wait = (struct skua_wait *)(uintptr_t)old;
+	uint32_t phase = WAIT_ARMED;
+
+	if (old > 1 &&
+	    atomic_cas_acq_rel(wait_phase(wait), &phase, WAIT_GRANTED))
+		futex_wake(wait_phase(wait), 1);
+}
+
+static void reaps_as_designed(void)
+{
+	for (unsigned n = 2; n > 0;) {
+		uint32_t all = atomic_exchange_acq_rel(&events, 0);
+
+		if (all == 0)
+			futex_wait(&events, 0);
+		else
+			designed_event();
+		n -= all / EVENT;
+	}
+}
+
+/* Return: false at the deadline. */
+static bool designed_wait(uint64_t deadline_ns)
+{
+	struct skua_wait *wait = &me->waits[me->calls++];
+	uint64_t none = 0, it = (uintptr_t)wait;
+	uint32_t phase = WAIT_ARMED;
+	bool granted = true;
+
+	atomic_store_relaxed(wait_phase(wait), WAIT_ARMED);
+	if (!atomic_cas_acq_rel(&word, &none, it))
+		return true;
+	while (granted && phase_of(wait) != WAIT_GRANTED) {
+		if (deadline_ns == SKUA_FOREVER_NS)
+			futex_wait(wait_phase(wait), WAIT_ARMED);
+		else if (!has_passed(deadline_ns))
+			futex_wait_until(wait_phase(wait), WAIT_ARMED,
+					 deadline_ns);
+		else if (atomic_cas_acq_rel(wait_phase(wait), &phase,
+					    WAIT_IDLE))
+			granted = false;
+	}
+	if (!granted)
+		atomic_cas_acq_rel(&word, &it, 0);
+	explore_free(wait, sizeof(*wait));
+	return granted;
+}
+
+static ssize_t designed_read(uint64_t deadline_ns)
+{
+	for (;;) {
+		uint64_t ready = 1;
+		ssize_t n =
+			atomic_load_acquire(&word) ? model_read(2) : -EAGAIN;
+
+		if (n == 1)
+			atomic_cas_acq_rel(&word, &ready, 0);
+		if (n != -EAGAIN)
+			return n;
+		if (!atomic_cas_acq_rel(&word, &ready, 0) &&
+		    !designed_wait(deadline_ns))
+			return -ETIMEDOUT;
+	}
+}
+
+static void reads_two_as_designed(void)
+{
+	waiter_begin(0);
+	while (got < 2)
+		got += (uint64_t)designed_read(SKUA_FOREVER_NS);
+}
+
+static void reads_late_as_designed(void)
+{
+	waiter_begin(0);
+	designed_read(SOON_NS);
+}
+
+static void setup_designed(void)
+{
+	setup();
+	atomic_init(&word, 1);
+}
+
+static const struct explore_case cases[] = {
+	{ EXPLORE_PASS("read", setup, all_got, sends, reads, reaps) },
+	{ EXPLORE_PASS("read__empty_before", setup_empty, all_got, sends, reads,
+		       reaps) },
+	{ EXPLORE_PASS("short_read__event", setup, all_got, sends_twice,
+		       reads_two, reaps_both),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("single_bytes__event", setup, all_got, sends_twice,
+		       reads_single, reaps_both),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("data_and_end__one_event", setup, all_got, sends_last,
+		       reads_to_the_end, reaps),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("deadline", setup, all_got, sends, reads_late, reaps),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("close__read", setup, closed_once, reads_unless_closed,
+		       closes_it) },
+	{ EXPLORE_PASS("close__read__event", setup_empty, closed_once, sends,
+		       reads_unless_closed, reaps, closes_it),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("close__deadline__event", setup_empty, closed_once,
+		       sends, reads_late_unless_closed, reaps, closes_it),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("close__try__read", setup, closed_once, reads_beside,
+		       tries_unless_closed, closes_it),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("close__close__read", setup, closed_by_one,
+		       reads_unless_closed, closes_it, closes_too),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("close__shutdown__try", setup, closed_once,
+		       tries_unless_closed, shuts_down, closes_it) },
+	{ EXPLORE_PASS("detach__read__try", setup, closed_once, reads_beside,
+		       tries_unless_closed, detaches),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("detach__shutdown", setup, closed_once, shuts_down,
+		       detaches) },
+	{ EXPLORE_PASS("reattach__stale_read__stale_event", setup_empty,
+		       attached_anew, sends, reads_unless_closed, reaps,
+		       detaches_and_attaches),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("reattach__stale_calls", setup, attached_anew,
+		       reads_beside, tries_unless_closed, shuts_down,
+		       detaches_and_attaches),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("delayed", setup_missing, all_got, sends, accepts,
+		       reaps),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("delayed__close", setup_missing, closed_once, accepts,
+		       closes_it) },
+	{ EXPLORE_BUG("designed_A1__read_erases_an_event", "lost wake-up",
+		      setup_designed, NULL, sends_twice, reads_two_as_designed,
+		      reaps_as_designed) },
+	{ EXPLORE_BUG("designed_A2__grantor_uses_a_freed_wait", "freed",
+		      setup_designed, NULL, sends_twice, reads_late_as_designed,
+		      reaps_as_designed) },
+};
+
+EXPLORE_MAIN(cases)
