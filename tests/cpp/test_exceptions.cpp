@@ -146,6 +146,32 @@ void fiber_on_worker_exits()
 	run_fiber(fiber_exits);
 }
 
+extern "C" void blocking_throws(skua_blocking *)
+{
+	boom();
+}
+
+extern "C" void blocking_exits(skua_blocking *)
+{
+	pthread_exit(nullptr);
+}
+
+void run_blocking(void (*fn)(skua_blocking *))
+{
+	skua_blocking call = SKUA_BLOCKING_INIT(fn);
+	skua_blocking_call(create(), &call, SKUA_FOREVER_NS);
+}
+
+void blocking_on_pool()
+{
+	run_blocking(blocking_throws);
+}
+
+void blocking_on_pool_exits()
+{
+	run_blocking(blocking_exits);
+}
+
 void call_throws(void *)
 {
 	maybe_boom();
@@ -597,6 +623,12 @@ const Case cases[] = {
 	  "leaves a release function" },
 	{ "release__by_detach__says_so", release_by_detach,
 	  "leaves a release function" },
+	{ "blocking__throws__says_so", blocking_on_pool,
+	  "skua: an exception leaves a function that skua_blocking_call() or "
+	  "_start() was given" },
+	{ "blocking__pthread_exit__says_so", blocking_on_pool_exits,
+	  "skua: pthread_exit() or a cancellation leaves a function that "
+	  "skua_blocking_call() or _start() was given" },
 	{ "call__throws__says_so", called, "that skua_call() was given" },
 	{ "poller__poll__says_so", poller_poll, "of struct skua_poller" },
 	{ "poller__park__says_so", poller_park, "of struct skua_poller" },
