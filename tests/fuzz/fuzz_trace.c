@@ -277,6 +277,25 @@ static void check_slow(const struct ledger *ledger,
 		check_text(slow->reasons[i].culprit);
 }
 
+static void check_channels(const struct ledger *ledger)
+{
+	char text[LEDGER_TEXT];
+
+	for (size_t i = 0; i < ledger->channel_count; i++) {
+		const struct ledger_channel *channel = &ledger->channels[i];
+		uint64_t did = 0;
+
+		for (unsigned k = 0; k < LEDGER_PARTS; k++)
+			did += channel->did[k];
+		fuzz_check(did == channel->longest_ns,
+			   "in %" PRIu64
+			   " ns its server did things for %" PRIu64,
+			   channel->longest_ns, did);
+		ledger_say_channel(ledger, channel, text, sizeof(text));
+		check_text(text);
+	}
+}
+
 static void check_ledger(const char *path)
 {
 	struct ledger_verdict verdict;
@@ -296,6 +315,7 @@ static void check_ledger(const char *path)
 		count += verdict.types[i].count;
 	fuzz_check(count == ledger.count && count == verdict.types[0].count,
 		   "items of no type");
+	check_channels(&ledger);
 	ledger_say_verdict(&ledger, &verdict, text, sizeof(text));
 	check_text(text);
 	ledger_free(&verdict);
