@@ -4,16 +4,13 @@
 #define SUPPORT_FAIL_ALLOCATIONS
 #include "core/loop/current.h"
 #include "core/loop/worker.h"
-#include "skua/sync.h"
-#include "tests/unit/tasks.h"
+#include "tests/unit/meeting.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#define ROUNDS 20000u
 
 #define NO_FILTER "the kernel does not let a thread filter its system calls"
 
@@ -39,182 +36,6 @@ static enum skua_poll child_poll(struct skua_task *self)
 
 /* One of each kind: in a group, urgent, bound, and of none. */
 enum { MEMBER, URGENT, BOUND, PLAIN, CHILDREN };
-
-/* ---- waits -------------------------------------------------------------------- */
-
-struct meeting;
-
-/* One of two fibers that let each other wait. */
-struct party {
-	struct skua_fiber fiber; /* first: a fiber is its party */
-	struct meeting *meeting;
-	unsigned index;
-	unsigned waits; /* it found an object in use */
-	unsigned wrong;
-};
-
-/* Two fibers, and one object of each kind. They have stacks before anything is counted,
- * and keep them until that is over. */
-struct meeting {
-	struct party parties[2];
-	struct skua_barrier barrier;
-	struct skua_mutex mutex;
-	struct skua_rwlock rwlock;
-	struct skua_semaphore semaphore;
-	struct skua_once once;
-	struct skua_event event;
-	struct skua_notify notify;
-	struct skua_condition condition;
-	bool signalled; /* guarded by mutex */
-	atomic_u32 phase;
-	atomic_u32 ready; /* parties that have a stack */
-	atomic_u32 done;  /* parties */
-};
-
-enum { MEET_LATER, MEET_NOW, MEET_NO_MORE }; /* phases */
-
-/* One party holds each object while the other one runs. So the other one waits. */
-static void use_objects(struct party *me, uint64_t deadline_ns)
-{
-	struct meeting *all = me->meeting;
-	int code;
-
-#define HOLD(try, wait, end)                    \
-	do {                                    \
-		code = (try);                   \
-		me->waits += code == -EAGAIN;   \
-		if (code == -EAGAIN)            \
-			code = (wait);          \
-		me->wrong += code < 0;          \
-		me->wrong += skua_yield() != 0; \
-		me->wrong += (end) != 0;        \
-	} while (0)
-
-	HOLD(skua_mutex_lock_try(&all->mutex),
-	     skua_mutex_lock(&all->mutex, deadline_ns),
-	     skua_mutex_unlock(&all->mutex));
-	HOLD(skua_rwlock_write_try(&all->rwlock),
-	     skua_rwlock_write(&all->rwlock, deadline_ns),
-	     skua_rwlock_write_unlock(&all->rwlock));
-	HOLD(skua_semaphore_acquire_try(&all->semaphore, 1),
-	     skua_semaphore_acquire(&all->semaphore, 1, deadline_ns),
-	     skua_semaphore_release(&all->semaphore, 1));
-	HOLD(skua_once_begin_try(&all->once),
-	     skua_once_begin(&all->once, deadline_ns),
-	     code == 1 ? skua_once_end(&all->once, true) : 0);
-#undef HOLD
-}
-
-static void wait_for_signals(struct party *me, uint64_t deadline_ns)
-{
-	struct meeting *all = me->meeting;
-
-	me->wrong += skua_event_wait(&all->event, deadline_ns) != 0;
-	me->wrong += skua_notify_wait(&all->notify, deadline_ns) != 0;
-	me->wrong += skua_mutex_lock(&all->mutex, deadline_ns) != 0;
-	while (!all->signalled)
-		me->wrong += skua_condition_wait(&all->condition, &all->mutex,
-						 deadline_ns) != 0;
-	me->wrong += skua_mutex_unlock(&all->mutex) != 0;
-}
-
-static void send_signals(struct party *me, uint64_t deadline_ns)
-{
-	struct meeting *all = me->meeting;
-
-	me->wrong += skua_yield() != 0;
-	me->wrong += skua_event_set(&all->event) != 0;
-	me->wrong += skua_yield() != 0;
-	me->wrong += skua_notify_one(&all->notify) != 0;
-	me->wrong += skua_yield() != 0;
-	me->wrong += skua_mutex_lock(&all->mutex, deadline_ns) != 0;
-	all->signalled = true;
-	me->wrong += skua_condition_signal(&all->condition) != 0;
-	me->wrong += skua_mutex_unlock(&all->mutex) != 0;
-}
-
-/* One of the two prepares the next round, while the other one waits. */
-static void meet(struct party *me, uint64_t deadline_ns)
-{
-	struct meeting *all = me->meeting;
-
-	me->wrong += skua_barrier_wait(&all->barrier, deadline_ns) < 0;
-	if (me->index == 0) {
-		all->once = (struct skua_once)SKUA_ONCE_INIT;
-		all->signalled = false;
-		me->wrong += skua_event_reset(&all->event) != 0;
-	}
-	me->wrong += skua_barrier_wait(&all->barrier, deadline_ns) < 0;
-}
-
-static void keep_meeting(struct skua_fiber *self)
-{
-	struct party *me = (struct party *)self;
-	struct meeting *all = me->meeting;
-	uint64_t far_ns = skua_now_ns() + UINT64_C(3600000000000);
-
-	atomic_fetch_add_release(&all->ready, 1);
-	while (atomic_load_acquire(&all->phase) == MEET_LATER)
-		skua_yield();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		uint64_t deadline_ns = i % 2 ? far_ns : SKUA_FOREVER_NS;
-
-		meet(me, deadline_ns);
-		use_objects(me, deadline_ns);
-		if (me->index == 0)
-			wait_for_signals(me, deadline_ns);
-		else
-			send_signals(me, deadline_ns);
-	}
-	atomic_fetch_add_release(&all->done, 1);
-	while (atomic_load_acquire(&all->phase) == MEET_NOW)
-		skua_yield();
-}
-
-/* Both fibers stay on one worker. On two, a thread that is preempted while it holds a
- * list lock would make the other one sleep. Return: do both fibers run, and wait for the
- * driver? */
-static bool meeting_begin(struct meeting *all, struct skua_runtime *rt,
-			  unsigned worker)
-{
-	bool right = true;
-
-	*all = (struct meeting){ .phase = MEET_LATER };
-	right &= skua_barrier_init(&all->barrier, 2) == 0;
-	right &= skua_semaphore_init(&all->semaphore, 1) == 0;
-	for (unsigned n = 0; n < COUNT_OF(all->parties); n++) {
-		struct party *party = &all->parties[n];
-
-		party->meeting = all;
-		party->index = n;
-		right &= skua_fiber_init(&party->fiber, keep_meeting, 0) == 0;
-		right &=
-			skua_task_spawn_on(rt, worker, &party->fiber.task) == 0;
-	}
-	while (right && atomic_load_acquire(&all->ready) < 2)
-		sched_yield();
-	return right;
-}
-
-static void meeting_end(struct meeting *all)
-{
-	for (unsigned n = 0; n < COUNT_OF(all->parties); n++)
-		join(&all->parties[n].fiber.task);
-}
-
-static bool meeting_over(struct meeting *all)
-{
-	return atomic_load_acquire(&all->done) == COUNT_OF(all->parties);
-}
-
-/* Return how much was wrong. Each of four objects lets one party wait. */
-static unsigned meeting_wrong(const struct meeting *all)
-{
-	const struct party *parties = all->parties;
-
-	return parties[0].wrong + parties[1].wrong +
-	       (parties[0].waits + parties[1].waits < ROUNDS);
-}
 
 /* ---- the driver ----------------------------------------------------------------- */
 
