@@ -654,11 +654,13 @@ unsigned idle_at_work(const struct idle *idle)
 	uint64_t workers = idle->groups->worker_count;
 	uint64_t count = 0;
 
-	/* Relaxed: a hint. A worker between the two states may count twice, or
-	 * not at all. */
-	for (unsigned g = 0; g < idle->groups->count; g++)
-		count += (unsigned)__builtin_popcountll(parked_of(idle, g)) +
-			 atomic_load_relaxed(&idle->by_group[g].searching);
+	/* Acquire: the parked bits of workers that are no searchers any more.
+	 * Pairs with idle_park_begin(), which sets the bit before it takes the
+	 * count back. A worker between the two states may count twice. */
+	for (unsigned g = 0; g < idle->groups->count; g++) {
+		count += atomic_load_acquire(&idle->by_group[g].searching);
+		count += (unsigned)__builtin_popcountll(parked_of(idle, g));
+	}
 	return count < workers ? (unsigned)(workers - count) : 0;
 }
 

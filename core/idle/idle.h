@@ -251,7 +251,9 @@ static inline void idle_claim_last(struct idle *idle, unsigned i)
 int idle_first_parked(const struct idle *idle);
 
 /* idle_at_work - return the number of workers that neither search nor are
- * parked; a hint */
+ * parked, or 0 if some of them change their states
+ *
+ * The caller has fenced. A worker that is being claimed may count as at work. */
 unsigned idle_at_work(const struct idle *idle);
 
 /* idle_all_parked - is every worker parked? The caller has fenced; without a

@@ -69,7 +69,9 @@ static bool stays_awake(const struct worker *w)
 static void check_drained(struct worker *w)
 {
 	/* Orders the worker's count of finished tasks before the load of
-	 * drainers. Pairs with the fence in pool_wait_drained(). */
+	 * drainers, and the count of it as a searcher before the loads of the
+	 * others' states. Pairs with the fence in pool_wait_drained(), and with
+	 * this one and that in idle_park_begin(). */
 	atomic_fence_seq_cst();
 	if (stays_awake(w))
 		pool_check_drained(w->pool);
@@ -154,6 +156,8 @@ static struct skua_task *search(struct worker *w)
 	if (has_work(w, task))
 		return task;
 	work_lower_flags_owner(w);
+	if (pool->groups->count > 1)
+		check_drained(w);
 	start_ns = clock_now_ns();
 	idle_renew(&w->pool->idle, w->group, start_ns);
 	w->idle_since_ns = start_ns;
@@ -339,6 +343,8 @@ static struct skua_task *search_and_sleep(struct worker *w)
 	struct idle *idle = &w->pool->idle;
 	bool searching = idle_try_search(idle, w->index);
 
+	if (w->pool->groups->count == 1)
+		check_drained(w);
 	w->told = 0;
 	/* tick.start_ns is when the worker ran out of work. */
 	if (searching)
@@ -363,7 +369,7 @@ static struct skua_task *search_and_sleep(struct worker *w)
 			idle_park_cancel(idle, w->index);
 			return found(w, task);
 		}
-		pool_check_last_parked(w->pool);
+		pool_check_last_parked(w->pool, searching);
 		if (!park(w, searching, &task))
 			return found(w, task);
 		if (stopping(w))
@@ -380,8 +386,10 @@ static struct skua_task *search_and_sleep(struct worker *w)
  */
 static struct skua_task *stay_awake(struct worker *w)
 {
-	struct skua_task *task = find(w, VICTIMS_ALL);
+	struct skua_task *task;
 
+	check_drained(w);
+	task = find(w, VICTIMS_ALL);
 	w->told = 0; /* by the waker of its last park */
 	if (!has_work(w, task))
 		task = sentinel_watch(w, clock_now_ns());
@@ -622,7 +630,6 @@ static struct skua_task *wait_for_task(struct worker *w)
 	/* tick.start_ns is when the worker ran out of work. */
 	telemetry_state(&w->telemetry, AREA_SEARCHING, w->tick.start_ns);
 	while (!task && !stopping(w)) {
-		check_drained(w);
 		task = stays_awake(w) ? stay_awake(w) : search_and_sleep(w);
 		if (w->job.job)
 			task = run_job(w);

@@ -183,13 +183,14 @@ void pool_check_last_at_work(struct pool *pool)
 	 * of work at the same time, made ping_pong with two workers 1.15 times
 	 * slower: the drains end later, when the workers sleep already. */
 	if (draining(pool) &&
-	    (pool->groups->count == 1 || idle_at_work(&pool->idle) <= 1))
+	    (pool->groups->count == 1 || idle_at_work(&pool->idle) == 0))
 		pool_check_drained(pool);
 }
 
-void pool_check_last_parked(struct pool *pool)
+void pool_check_last_parked(struct pool *pool, bool searched)
 {
-	if (draining(pool) && idle_all_parked(&pool->idle))
+	if (draining(pool) && (searched ? idle_all_parked(&pool->idle)
+					: idle_at_work(&pool->idle) == 0))
 		pool_check_drained(pool);
 }
 

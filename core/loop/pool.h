@@ -277,15 +277,16 @@ bool pool_drained(const struct pool *pool);
  */
 void pool_check_drained(struct pool *pool);
 
-/* pool_check_last_at_work - the same, if all other workers search or are
- * parked, or if all workers are in one group, so that the waiting threads need
- * not wait for the last park. Called by a worker that found no work, after a
- * fence. */
+/* pool_check_last_at_work - the same, if all workers search or are parked, or if
+ * all workers are in one group, so that the waiting threads need not wait for
+ * the last park. Called after a fence, by a worker that searches, or is in the only
+ * group. */
 void pool_check_last_at_work(struct pool *pool);
 
-/* pool_check_last_parked - the same, if all workers are parked. Called by a
- * worker that parks, after the fence in idle_park_begin(). */
-void pool_check_last_parked(struct pool *pool);
+/* pool_check_last_parked - the same, if all workers are parked, or if all search or
+ * are parked and this one has not searched. Called by a worker that parks, after
+ * the fence in idle_park_begin(). */
+void pool_check_last_parked(struct pool *pool, bool searched);
 
 /**
  * pool_wait_drained - sleep until no task is left; not called on a worker

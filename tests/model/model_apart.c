@@ -134,6 +134,14 @@ static void setup_batch(void)
 	setup(2, finish_together, 2);
 }
 
+/* Both search until something comes; no deadline ends it. */
+static void setup_search_for_long(void)
+{
+	setup(2, finish, 2);
+	pool.tuning.spin_ns = EXPLORE_FAR_NS;
+	tasks[1].poll = finish;
+}
+
 /* Worker 0 stays awake, and may have to come for what worker 1 has. */
 static void setup_batch_awake(void)
 {
@@ -216,6 +224,13 @@ static const struct explore_case cases[] = {
 	  FEW(20000) },
 	{ EXPLORE_PASS("batch__many", setup_batch, NULL, workers_run_0,
 		       workers_run_1, spawns_two),
+	  MANY(20000) },
+	/* Two workers run out of work together: the drain ends nevertheless. */
+	{ EXPLORE_PASS("drain__both_search__few", setup_search_for_long, NULL,
+		       workers_run_0, workers_run_1, spawns_two),
+	  FEW(20000) },
+	{ EXPLORE_PASS("drain__both_search__many", setup_search_for_long, NULL,
+		       workers_run_0, workers_run_1, spawns_two),
 	  MANY(20000) },
 	{ EXPLORE_PASS("batch__one_awake__few", setup_batch_awake, NULL,
 		       workers_run_0, workers_run_1, spawns_two),

@@ -97,10 +97,28 @@ static void spawns_and_finishes(void)
 static void finish_and_park(unsigned i)
 {
 	atomic_store_release(&workers[i].finished, 1);
+	idle_park_begin(&pool.idle, i, false);
+	pool_check_last_parked(&pool, false);
+}
+
+/* Worker @i has finished its task, and searches, for longer than the case lasts. */
+static void finish_and_search(unsigned i)
+{
+	atomic_store_release(&workers[i].finished, 1);
+	explore_assert(idle_try_search(&pool.idle, i));
 	atomic_fence_seq_cst();
 	pool_check_last_at_work(&pool);
-	idle_park_begin(&pool.idle, i, false);
-	pool_check_last_parked(&pool);
+}
+
+static void searches_0(void)
+{
+	finish_and_search(0);
+}
+
+static void searches_1(void)
+{
+	explore_write(result, 1);
+	finish_and_search(1);
 }
 
 static void parks_0(void)
@@ -121,7 +139,7 @@ static void parks_twice(void)
 	while (idle_parked(&pool.idle, 0))
 		cpu_relax();
 	idle_park_begin(&pool.idle, 0, true);
-	pool_check_last_parked(&pool);
+	pool_check_last_parked(&pool, true);
 }
 
 static void claims_0(void)
@@ -132,24 +150,43 @@ static void claims_0(void)
 	idle_wake_worker(&pool.idle, 0);
 }
 
-/* Relies on the hint. */
-static void park_by_hint(unsigned i)
+/* Checks first, and is counted as a searcher then. */
+static void search_late(unsigned i)
 {
 	atomic_store_release(&workers[i].finished, 1);
 	atomic_fence_seq_cst();
 	pool_check_last_at_work(&pool);
-	idle_park_begin(&pool.idle, i, false);
+	idle_try_search(&pool.idle, i);
 }
 
-static void parks_by_hint_0(void)
+static void searches_late_0(void)
 {
-	park_by_hint(0);
+	search_late(0);
 }
 
-static void parks_by_hint_1(void)
+static void searches_late_1(void)
 {
 	explore_write(result, 1);
-	park_by_hint(1);
+	search_late(1);
+}
+
+/* The count, and no fence. */
+static void search_unfenced(unsigned i)
+{
+	atomic_store_release(&workers[i].finished, 1);
+	idle_try_search(&pool.idle, i);
+	pool_check_last_at_work(&pool);
+}
+
+static void searches_unfenced_0(void)
+{
+	search_unfenced(0);
+}
+
+static void searches_unfenced_1(void)
+{
+	explore_write(result, 1);
+	search_unfenced(1);
 }
 
 /* Checks first, and sets its bit then. */
@@ -157,7 +194,7 @@ static void park_late(unsigned i)
 {
 	atomic_store_release(&workers[i].finished, 1);
 	atomic_fence_seq_cst();
-	pool_check_last_parked(&pool);
+	pool_check_last_parked(&pool, false);
 	idle_park_begin(&pool.idle, i, false);
 }
 
@@ -177,7 +214,7 @@ static void park_unfenced(unsigned i)
 {
 	atomic_store_release(&workers[i].finished, 1);
 	atomic_fetch_or_relaxed(&by_group[i].parked, 1);
-	pool_check_last_parked(&pool);
+	pool_check_last_parked(&pool, false);
 }
 
 static void parks_unfenced_0(void)
@@ -270,6 +307,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("drain__two_park", setup_two_spawned, NULL, drains,
 		       parks_0, parks_1),
 	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("drain__two_search", setup_two_spawned, NULL, drains,
+		       searches_0, searches_1),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("drain__one_searches__one_parks", setup_two_spawned,
+		       NULL, drains, parks_0, searches_1),
+	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("drain__one_is_claimed", setup_two_spawned, NULL, drains,
 		       parks_twice, parks_1, claims_0),
 	  EXPLORE_WITHIN(1, 1) },
@@ -277,9 +320,12 @@ static const struct explore_case cases[] = {
 		       closes_and_looks, spawns) },
 	{ EXPLORE_PASS("call__free", setup_spawned, NULL, calls, frees) },
 
-	{ EXPLORE_BUG("nobody_sums_after_the_park", "nobody can run",
-		      setup_two_spawned, NULL, drains, parks_by_hint_0,
-		      parks_by_hint_1) },
+	{ EXPLORE_BUG("counted_as_searcher_after_the_check", "nobody can run",
+		      setup_two_spawned, NULL, drains, searches_late_0,
+		      searches_late_1) },
+	{ EXPLORE_BUG("counted_as_searcher_without_fence", "nobody can run",
+		      setup_two_spawned, NULL, drains, searches_unfenced_0,
+		      searches_unfenced_1) },
 	{ EXPLORE_BUG("bit_set_after_the_check", "nobody can run",
 		      setup_two_spawned, NULL, drains, parks_late_0,
 		      parks_late_1) },

@@ -269,8 +269,8 @@ static bool meeting_over(struct meeting *all)
 	return atomic_load_acquire(&all->done) == COUNT_OF(all->parties);
 }
 
-/* Return how much was wrong. Each of four objects lets one party wait, and so does each
- * channel in most rounds. */
+/* Return how much was wrong. Each of four objects lets one party wait; each channel does in
+ * most rounds. */
 static unsigned meeting_wrong(const struct meeting *all)
 {
 	const struct party *parties = all->parties;
