@@ -364,7 +364,7 @@ int skua_group_fail(struct skua_group *group, int error)
 		return -EOWNERDEAD;
 	/* Release: writes before the error. Pairs with the acquire in
 	 * skua_group_error(). */
-	if (!atomic_cas_acq_rel(group_error(group), &none, (uint32_t)error))
+	if (!atomic_cas_release(group_error(group), &none, (uint32_t)error))
 		return -EALREADY;
 	return skua_group_cancel(group);
 }

@@ -49,6 +49,7 @@ static struct inject_group inject;
 static const uint32_t generation = 1;
 static enum defect defect;
 static struct skua_group parent, child;
+static unsigned letter; /* plain: from a thread that fails to one that looks */
 
 static void fence_of(const char *function)
 {
@@ -141,10 +142,27 @@ static void nests_spawns_and_waits(void)
 	waits();
 }
 
+/* A member of the parent fails. */
+static void fails(void)
+{
+	explore_write(letter, 1);
+	explore_assert(skua_group_fail(&parent, -EIO) == 0);
+}
+
+static void looks(void)
+{
+	int error = skua_group_error(&parent);
+
+	explore_assert(error == 0 || error == -EIO);
+	if (error)
+		explore_assert(explore_read(letter) == 1);
+}
+
 /* ---- fixtures ----------------------------------------------------------- */
 
 static void setup(void)
 {
+	letter = 0;
 	runtime.pool.inject = &inject;
 	runtime.pool.generation_here = &generation;
 	runtime.pool.generation = generation;
@@ -173,6 +191,14 @@ VARIANT(nest_unfenced, plain, NEST_UNFENCED)
 VARIANT(cancel_unfenced, plain, CANCEL_UNFENCED)
 VARIANT(below_unfenced, nested, BELOW_UNFENCED)
 
+static void check_failed(void)
+{
+	explore_assert(skua_group_error(&parent) == -EIO);
+	explore_assert(group_cancelled(&parent));
+	leave(&parent);
+	explore_assert(skua_group_wait(&parent) == 0);
+}
+
 static void check(void)
 {
 	explore_assert(over[0]);
@@ -194,6 +220,7 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("nested__two_cancel", setup_nested, check, polls_0,
 		       waits, cancels, cancels),
 	  EXPLORE_WITHIN(1, 2) },
+	{ EXPLORE_PASS("fail__error", setup, check_failed, fails, looks) },
 
 	{ EXPLORE_BUG("nest_unfenced", "livelock", setup_nest_unfenced, check,
 		      polls_0, nests_spawns_and_waits, cancels) },
