@@ -67,7 +67,7 @@ workloads='parallel_map uts spawn_many_local spawn_many_worker
 	spawn_many_remote_idle spawn_many_remote_busy1 spawn_many_remote_busy2
 	yield_many fiber_yield fiber_spawn ping_pong chained_spawn join_one mutex
 	mutex_contended rwlock semaphore notify barrier once channel channel_mpmc
-	channel_round_trip spsc oneshot broadcast watch
+	channel_round_trip select_1 select_2 select_8 spsc oneshot broadcast watch
 	wake timers rpc start
 	imbalance
 	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for
@@ -217,7 +217,7 @@ done
 runs "r['ops'] == 1000 and r['stats']['spawned'] == 2 * 1" channel --times 1000
 runs "r['ops'] == 3000 and r['stats']['spawned'] == 2 * 6" \
 	channel_mpmc --pairs 3 --times 1000
-for workload in channel_round_trip spsc; do
+for workload in channel_round_trip select_1 select_2 select_8 spsc; do
 	runs "r['ops'] == 1000 and r['stats']['spawned'] == 2 * 2" \
 		"$workload" --times 1000
 done

@@ -28,6 +28,8 @@
 //	parallel_map  10,000 tasks of about 1 us
 //	mutex, mutex_contended, rwlock, semaphore, notify, barrier, once
 //	              the same with package sync and channels (sync.go)
+//	select_1, select_2, select_8
+//	              the same with channels (selects.go)
 //	oneshot, broadcast, watch
 //	              the same with channels (values.go)
 //	blocking, blocking_sleeps
@@ -559,6 +561,9 @@ func init() {
 		{"channel", "A task sends an item, and receives it", setupChannel},
 		{"channel_mpmc", "Tasks send, and as many others receive", setupChannelMPMC},
 		{"channel_round_trip", "Two tasks send an item to and fro", setupChannelRoundTrip},
+		{"select_1", "A task answers items from one channel, by a select", setupSelect1},
+		{"select_2", "A task answers items from 2 channels, by a select", setupSelect2},
+		{"select_8", "A task answers items from 8 channels, by a select", setupSelect8},
 		{"spsc", "A task sends, and another one receives", setupSpsc},
 		{"oneshot", "A task sends a number once, and receives it", setupOneshot},
 		{"broadcast", "A task sends numbers, and four receive each", setupBroadcast},

@@ -29,6 +29,8 @@
 //!                 sleep 1 to 51 ms beside two busy tasks for each worker
 //!   mutex, mutex_contended, rwlock, semaphore, notify, barrier, once
 //!                 the same with tokio::sync, and a task for each fiber (sync.rs)
+//!   select_1, select_2, select_8
+//!                 the same with tokio::sync and select! (selects.rs)
 //!   oneshot, broadcast, watch
 //!                 the same with tokio::sync (values.rs)
 //!   blocking, blocking_sleeps
@@ -56,6 +58,7 @@ mod channels;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod rpc;
+mod selects;
 mod sync;
 mod timers;
 mod uts;
@@ -572,6 +575,21 @@ const PEER: Peer = Peer {
             "channel_round_trip",
             "Two tasks send an item to and fro",
             channels::channel_round_trip,
+        ),
+        case(
+            "select_1",
+            "A task answers items from one channel, by a select",
+            selects::select_1,
+        ),
+        case(
+            "select_2",
+            "A task answers items from 2 channels, by a select",
+            selects::select_2,
+        ),
+        case(
+            "select_8",
+            "A task answers items from 8 channels, by a select",
+            selects::select_8,
         ),
         case(
             "spsc",
