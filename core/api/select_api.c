@@ -290,7 +290,9 @@ static uint32_t case_at(const struct skua_select *select, uint32_t i)
 static __attribute__((noinline)) uint32_t first_of(uint32_t count,
 						   uint32_t flags)
 {
-	static _Thread_local uint32_t turn;
+	/* Initial-exec, like current_worker. */
+	static _Thread_local uint32_t turn
+		__attribute__((tls_model("initial-exec")));
 
 	if (flags & SKUA_SELECT_IN_ORDER)
 		return 0;
