@@ -19,6 +19,11 @@
  * or a receive is a read-modify-write, which on x86 is that fence. A select that waits is
  * only woken, and tries itself; if it takes another case, it serves those behind it (N6).
  *
+ * A sender that finds a receiver in the list, and the ring empty and open, copies its item
+ * straight to the receiver (hand_over()). The ring is empty if all tickets of senders are also
+ * those of receivers. It is not enough that the next slot is not ready: the sender of that
+ * slot may be slow, and an earlier item of the caller may be in the slot behind it.
+ *
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
  */
@@ -75,6 +80,16 @@ static struct slot *slot_of(const struct skua_channel *channel, uint64_t ticket)
 
 /* ---- without a wait --------------------------------------------------------- */
 
+/* The caller has seen that the channel is closed. */
+static int refuse(void)
+{
+	/* Orders the load of CLOSED before what the program does next: a send that
+	 * begins then must not hand an item over. Pairs with the fence in
+	 * hand_over(). */
+	atomic_fence_seq_cst();
+	return -EPIPE;
+}
+
 /* Return: 0; -EAGAIN (full); -EPIPE (closed). */
 static int send_now(struct skua_channel *channel, const void *item)
 {
@@ -108,7 +123,7 @@ static int send_now(struct skua_channel *channel, const void *item)
 	/* Acquire: what was done before the close. Pairs with
 	 * skua_channel_close(). */
 	(void)atomic_load_acquire(tail_of(channel));
-	return -EPIPE;
+	return refuse();
 }
 
 /* Has the channel no items, also none that a sender is still writing? */
@@ -139,7 +154,7 @@ static int receive_now(struct skua_channel *channel, void *item)
 			/* Relaxed: as above. */
 			head = atomic_load_relaxed(head_of(channel));
 			if (head == seen)
-				return drained(channel, head) ? -EPIPE
+				return drained(channel, head) ? refuse()
 							      : -EAGAIN;
 		} else if (atomic_cas_relaxed(head_of(channel), &head,
 					      head + TICKET)) {
@@ -217,6 +232,41 @@ static int look_receive(struct skua_channel *channel)
 		head = atomic_load_relaxed(head_of(channel));
 	} while (head != seen);
 	return drained(channel, head) ? -EPIPE : -EAGAIN;
+}
+
+/* Have all items been received, and may more be sent? */
+static bool open_and_empty(const struct skua_channel *channel)
+{
+	/* Relaxed, both: ordered by the fence in hand_over(), and by the list lock
+	 * behind the look of the receiver that waits. */
+	uint64_t tail = atomic_load_relaxed(tail_of(channel));
+
+	return tail == atomic_load_relaxed(head_of(channel));
+}
+
+/* Give an item to the first receiver that waits. Return: was it given? */
+static bool hand_over(struct skua_channel *channel, const void *item)
+{
+	struct skua_waiters *waiters = &channel->receivers;
+	struct wait_chain chain = { NULL, NULL };
+	struct skua_wait *wait;
+
+	waiters_lock(waiters);
+	/* Orders what the program did before the call before the loads of the
+	 * tickets. Pairs with the fences in refuse() and skua_channel_close(). */
+	atomic_fence_updated_seq_cst();
+	wait = waiters->first;
+	if (wait && !wait->in_select && open_and_empty(channel)) {
+		item_copy(item_of(wait), item, channel->item_bytes);
+		wait->code = 0;
+		wait_choose_locked(waiters, wait, &chain);
+		left_locked(waiters, receivers_wait(channel));
+	}
+	waiters_unlock(waiters);
+	if (!chain.first)
+		return false;
+	wait_grant(&chain);
+	return true;
 }
 
 /* Serve the first waiters of a list, while there is something for them. Return: was
@@ -406,13 +456,30 @@ int skua_channel_receive_try(struct skua_channel *channel, void *item)
 	return code;
 }
 
-int skua_channel_send_try(struct skua_channel *channel, const void *item)
+static inline int send_through(struct skua_channel *channel, const void *item)
 {
-	int code = channel && item ? send_now(channel, item) : -EINVAL;
+	int code = send_now(channel, item);
 
 	if (code == 0)
 		settle(channel);
 	return code;
+}
+
+/* A receiver waits. Not inlined, so that other sends save no registers for it. */
+static __attribute__((noinline)) int
+send_to_waiter(struct skua_channel *channel, const void *item)
+{
+	return hand_over(channel, item) ? 0 : send_through(channel, item);
+}
+
+int skua_channel_send_try(struct skua_channel *channel, const void *item)
+{
+	if (!channel || !item)
+		return -EINVAL;
+	/* Relaxed: if no receiver is seen, settle() looks again. */
+	return atomic_load_relaxed(receivers_wait(channel))
+		       ? send_to_waiter(channel, item)
+		       : send_through(channel, item);
 }
 
 int skua_channel_receive(struct skua_channel *channel, void *item,
@@ -481,8 +548,11 @@ int skua_channel_close(struct skua_channel *channel)
 		return -EINVAL;
 	/* Release: what the caller did before. Pairs with send_now() and
 	 * drained(). */
-	if (atomic_fetch_or_release(tail_of(channel), CLOSED) & CLOSED)
+	if (atomic_fetch_or_release(tail_of(channel), CLOSED) & CLOSED) {
+		/* As in refuse(). */
+		atomic_fence_updated_seq_cst();
 		return -EALREADY;
+	}
 	settle(channel);
 	return 0;
 }

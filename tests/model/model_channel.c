@@ -146,6 +146,12 @@ static void sends_1_also(void)
 	send_by(3, 1, SKUA_FOREVER_NS);
 }
 
+static void sends_1_and_3(void)
+{
+	send_by(3, 1, SKUA_FOREVER_NS);
+	send_by(3, 3, SKUA_FOREVER_NS);
+}
+
 static void sends_5(void)
 {
 	send_by(2, 5, SKUA_FOREVER_NS);
@@ -361,6 +367,11 @@ static const struct explore_case cases[] = {
 	 * is for the third. */
 	{ EXPLORE_PASS("three_senders__receiver", setup, none_lost, sends_0,
 		       sends_1_also, sends_5, receives_1),
+	  EXPLORE_WITHIN(2, 1) },
+	/* A sender that has a slot and loses its CPU holds back an item of the other
+	 * one, whose next item must not be handed over before it. */
+	{ EXPLORE_PASS("slow_sender__hand_over", setup, none_lost, sends_0,
+		       sends_1_and_3, receives_three),
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("close", setup, none_lost, sends_two, closes,
 		       receives_all),
