@@ -329,6 +329,10 @@ void blocking_init(struct blocking *blocking, const struct pool *pool,
 	blocking->area.max_threads = config->blocking_threads;
 	blocking->area.max_queued = config->blocking_queued;
 	blocking->idle_ns = config->blocking_idle_ns;
+	skua_semaphore_init(&blocking->lookups,
+			    config->blocking_threads > 1
+				    ? config->blocking_threads / 2
+				    : 1);
 	blocking->pool = pool;
 	blocking->config = config;
 }

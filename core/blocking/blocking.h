@@ -39,12 +39,16 @@
 #include "core/wait/wait.h"
 #include "probes/area.h"
 #include "skua/blocking.h"
+#include "skua/sync.h"
 
 struct blocking {
 	struct area_blocking area; /* first. Tools read it */
 	struct skua_waiters waiters;
 	struct skua_waiters places;
 	struct skua_waiters idle;
+	/* Half of the threads, for lookups of names, which would otherwise hold up all
+	 * other calls. Needs no lock. */
+	struct skua_semaphore lookups;
 	bool stopping;
 	uint64_t told_ns; /* when the log last said that there is no thread */
 	/* The last thread that has ended, which has joined the one before; valid if

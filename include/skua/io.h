@@ -472,6 +472,64 @@ SKUA_API int skua_io_wait_poll(struct skua_task *self, struct skua_io io,
  * As skua_io_read_try(), with the results of skua_io_wait(). */
 SKUA_API int skua_io_wait_try(struct skua_io io, short events);
 
+/* ---- addresses ------------------------------------------------------------------ */
+
+/* Flag of skua_listen(): other sockets may listen at the same address (SO_REUSEPORT). */
+#define SKUA_LISTEN_REUSEPORT (1u << 8)
+
+/**
+ * skua_listen - create a socket that listens at an address, and attach it
+ * @rt: live runtime, borrowed
+ * @address: "127.0.0.1:6379", "[::1]:6379", ":6379" (127.0.0.1), "0.0.0.0:6379" (all
+ *           interfaces, IPv4), "[::]:6379" (all, IPv6 alone), "unix:/run/x" or
+ *           "unix:@name" (a name without a file). Port 0 means a free one, which
+ *           getsockname() on out->fd tells
+ * @backlog: connections that wait to be accepted, at most; 0 = 1,024
+ * @flags: any of SKUA_LISTEN_REUSEPORT and SKUA_IO_KEEP_DELAY
+ * @out: receives the handle; unchanged after an error
+ * @err: receives what was wrong with which value, and what is allowed; may be NULL
+ *
+ * The file of a Unix socket stays when the socket is closed: remove it before the next
+ * call.
+ *
+ * Threads: any. Blocks: never, except for a few system calls. Allocates: as
+ * skua_io_attach().
+ * Return: 0; -EINVAL (the address cannot be read, a flag is unknown, @backlog is
+ * negative, or @rt or @out is NULL); -EADDRINUSE (the port is in use, or the path
+ * exists); -EADDRNOTAVAIL (the machine has no such address); -EACCES; -EAFNOSUPPORT;
+ * other errors of socket(), bind(), listen() and skua_io_attach().
+ */
+SKUA_API int skua_listen(struct skua_runtime *rt, const char *address,
+			 int backlog, unsigned flags, struct skua_io *out,
+			 struct skua_error *err);
+
+/**
+ * skua_dial - connect to an address, and attach the socket
+ * @rt: live runtime, borrowed
+ * @address: as for skua_listen(), or with the name of a host: "example.org:80"
+ * @flags: 0 or SKUA_IO_KEEP_DELAY
+ * @out: receives the handle; unchanged after an error
+ * @deadline_ns: time of skua_now_ns() at which to give up, or SKUA_FOREVER_NS
+ * @err: receives what was wrong with which value, and what is allowed; may be NULL
+ *
+ * Looks up a name on the blocking pool (skua/blocking.h), where lookups have at most half
+ * of the threads. A lookup that has begun is waited for, whatever the deadline. Then it
+ * connects to up to 16 addresses of the name, IPv6 and IPv4 in turn, each time after
+ * 250 ms or when an attempt has failed. The first one that answers is used, and the others
+ * are closed.
+ *
+ * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
+ * succeeds or gives up. Allocates: as skua_io_attach(); a lookup allocates with malloc().
+ * Return: 0; -EINVAL (as for skua_listen(), or the port is 0); -ENOENT (there is no such
+ * name); -EHOSTUNREACH (no server answers the lookup; also an error of connect());
+ * -ETIMEDOUT (also if the kernel gave up); -ECANCELED; -EDEADLK (the caller must not wait:
+ * skua/wait.h); errors of skua_blocking_call(); of several attempts, the error of the one
+ * that failed last, such as -ECONNREFUSED.
+ */
+SKUA_API int skua_dial(struct skua_runtime *rt, const char *address,
+		       unsigned flags, struct skua_io *out,
+		       uint64_t deadline_ns, struct skua_error *err);
+
 SKUA_END_DECLS
 
 #endif
