@@ -14,7 +14,8 @@
 #define PREFIX "skua-peer-"
 
 /* The peers that bench/peers/build can build. */
-static const char *const known[] = { "tokio", "go", "tbb", "rayon", "openmp" };
+static const char *const known[] = { "epoll", "libuv", "tokio", "go",
+				     "tbb",   "rayon", "openmp" };
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 

@@ -35,8 +35,8 @@ LIKE_PROGRAM_USES = (
 ).split()
 # The rooms of bench/. Its examples are independent programs.
 BENCH = (
-    "kernels harness workloads workloads/tasks workloads/fork_join report/diff report "
-    "peers simulator examples"
+    "kernels harness clients workloads workloads/tasks workloads/fork_join workloads/io "
+    "report/diff report peers simulator examples"
 ).split()
 # The greatest number of files in a room.
 ROOM_FILES = 20

@@ -257,6 +257,29 @@ loops_of()
 	esac
 }
 
+# check_server PEER - of a program that has echo servers only
+check_server()
+{
+	local peer=$1 workload workers
+	for workload in $echoes; do
+		for workers in 1 3; do
+			measures "$peer" "$workload" "$workers" --requests 500
+		done
+	done
+	refuses 'a verb is needed; allowed: list, run'
+	refuses "no workload 'uts'; allowed: echo_1, echo_50" run uts
+	refuses_echoes
+}
+
+refuses_echoes()
+{
+	refuses_as_skua echo_50 --client=walk --client= --form=threads \
+		--requests=-1 --requests=1000000001 --requests=x
+	refuses '--requests needs a value' run echo_1 --requests
+	refuses "no option '--tree'; allowed: --workers" run echo_1 --tree T1
+}
+
+echoes='echo_1 echo_50 echo_10k'
 forks='fib integrate nqueens skynet matmul cilksort region'
 loops='for reduce scan find_early sort_unstable sort_stable sort_by_key'
 fork_join="parallel_map uts spawn_many_local spawn_many_worker chained_spawn
@@ -269,7 +292,11 @@ echo "$forks $loops: for those that fork and join alone"
 for program in "$folder"/peers/skua-peer-*; do
 	peer=${program##*/skua-peer-}
 	workloads=$fork_join
-	if [[ $peer == tokio || $peer == go ]]; then
+	if [[ $peer == epoll || $peer == libuv ]]; then
+		echo "$peer: only echo servers"
+		check_server "$peer"
+		continue
+	elif [[ $peer == tokio || $peer == go ]]; then
 		workloads=$all
 	else
 		run "$program" run region --rounds 1 --workers 2 --n 10 --json
@@ -295,7 +322,11 @@ for program in "$folder"/peers/skua-peer-*; do
 	refuses_all
 
 	for workload in $workloads; do
-		measures "$peer" "$workload" 2
+		if [[ $workload == echo_* ]]; then
+			measures "$peer" "$workload" 2 --requests 500
+		else
+			measures "$peer" "$workload" 2
+		fi
 	done
 	for workload in $(loops_of "$peer"); do
 		small "$peer" "$workload"
@@ -315,6 +346,7 @@ for program in "$folder"/peers/skua-peer-*; do
 			run channel_mpmc --times 0
 		refuses "no option '--pairs'; allowed: --workers" \
 			run channel --pairs 1
+		refuses_echoes
 		refuses_calls
 		same_calls "$program" --calls 1
 		for service in exponential bimodal; do

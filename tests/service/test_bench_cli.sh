@@ -69,6 +69,8 @@ workloads='parallel_map uts spawn_many_local spawn_many_worker
 	mutex_contended rwlock semaphore notify barrier once channel channel_mpmc
 	channel_round_trip select_1 select_2 select_8 spsc oneshot broadcast watch
 	wake timers rpc start
+	channel_round_trip spsc oneshot broadcast watch
+	wake timers rpc echo_1 echo_50 echo_10k start
 	imbalance
 	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for
 	reduce
@@ -138,6 +140,8 @@ refuses 2 "--gap is '-1'; allowed: 0 to" run wake --gap=-1
 refuses 2 "--timers is '0'; allowed: 1 to" run timers --timers 0
 refuses 2 "--sleepers is 'x'; allowed: 1 to" run timers --sleepers x
 refuses 2 "--load is '96'; allowed: 1 to 95" run rpc --load 96
+refuses 2 "--form is 'threads'; allowed: polls, fibers" run echo_1 --form threads
+refuses 2 "--client is 'walk'; allowed: auto, spin, sleep" run echo_1 --client walk
 refuses 2 "--service is 'uniform'; allowed: exponential, bimodal" \
 	run rpc --service uniform
 refuses 2 "--scale is '0'; allowed: 1 to 1000" run imbalance --scale 0
@@ -258,6 +262,19 @@ runs "r['ops'] == 500 == r['stats']['spawned'] // 2
 		+ (('bare_slowdown',) if r['workers'] < $(nproc) else ()))
 	and ('p999_of_bare' in r) is (r['workers'] < $(nproc))
 	and r['latency_ns']['p50'] >= 10000 and r['p999_of_queue'] > 0" rpc --calls 500 --load 30 --service bimodal
+# A client in another process; the figures are its own.
+for form in polls fibers; do
+	for workload in echo_1 echo_50; do
+		runs "r['ops'] == 500 == sum(h['count'] for h in r['latency_ns']['rounds'])
+			// r['rounds'] and r['requests_per_s'] > 0
+			and r['server_cpu_ns'] > 0 and r['server_switches'] >= 0" \
+			"$workload" --requests 500 --form "$form"
+	done
+done
+runs "r['params']['client'] == 'sleep' and r['client_spins'] == 0" \
+	echo_1 --requests 100 --client sleep
+runs "r['params']['client'] == 'spin' and r['client_spins'] == 1" \
+	echo_1 --requests 100 --client spin
 # Four feeders beside the tasks.
 runs "r['stats']['spawned'] == r['stats']['polled'] == 2 * (r['ops'] + 4)
 	and 0 < r['utilisation_percent'] <= 100

@@ -97,7 +97,7 @@ expect 'sound peers' rows '^\| chained_spawn +\| +[0-9]+ \| slow .*\| +\| [^|]+\
 expect 'sound peers' out_has '- left out: skips: chained_spawn: the reason why not'
 expect 'a skip is asked for once' test "$(wc -l <"$scratch/sound/calls-skips")" = 1
 expect 'sound peers' out_has \
-	"Left out: tokio, go, tbb, rayon, openmp (not built in $scratch/sound"
+	"Left out: epoll, libuv, tokio, go, tbb, rayon, openmp (not built in $scratch/sound"
 expect 'sound peers' out_lacks FAILED
 expect 'sound peers' grep -q '^| chained_spawn .* | fast ' \
 	"$scratch/report/report.md"
@@ -278,7 +278,7 @@ expect 'a peer without a list' err_has "skua-peer-mute list' failed: exit code 5
 
 run report --quick --workload chained_spawn --peers "$scratch/none"
 expect 'no peers' exited 0
-expect 'no peers' out_has 'Left out: tokio, go, tbb, rayon, openmp (not built'
+expect 'no peers' out_has 'Left out: epoll, libuv, tokio, go, tbb, rayon, openmp (not built'
 run report --quick --workload chained_spawn --no-peers --peers "$scratch/broken"
 expect --no-peers exited 0
 expect --no-peers out_lacks schedulers

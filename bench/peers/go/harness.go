@@ -21,6 +21,8 @@ const (
 	maxWorkers = 1024
 	trees      = "T1, T3, T1L"
 	services   = "exponential, bimodal"
+	clients    = "auto, spin, sleep"
+	forms      = "polls, fibers"
 )
 
 // ownOptions has the options that only one workload has.
@@ -28,7 +30,13 @@ var ownOptions = map[string][]string{
 	"uts":          {"--tree"},
 	"channel_mpmc": {"--pairs", "--times"},
 	"rpc":          {"--service", "--load", "--calls", "--seed"},
+	"echo_1":       echoOptions,
+	"echo_50":      echoOptions,
+	"echo_10k":     echoOptions,
 }
+
+// echoOptions are those of the workloads with a client. --form concerns only skua.
+var echoOptions = []string{"--client", "--requests", "--form"}
 
 // workload has the functions of a workload, which are called as in
 // bench/harness/workload.h: only round is timed, and a warm-up round comes first.
@@ -54,6 +62,8 @@ type options struct {
 	tree            string
 	pairs, times    int // of channel_mpmc
 	rpc             rpcOptions
+	client          string
+	requests        int
 }
 
 type rpcOptions struct {
@@ -155,8 +165,9 @@ func help() {
 	fmt.Printf("Usage: "+program+" list | run WORKLOAD [--workers N] [--rounds R] [--json]\n"+
 		"Measure Go %s on workloads of skua-bench: %s.\n"+
 		"uts also takes --tree %s; channel_mpmc: --pairs N, --times N;\n"+
-		"rpc: --service %s, --load PERCENT, --calls N, --seed N\n",
-		version(), names(), trees, services)
+		"rpc: --service %s, --load PERCENT, --calls N, --seed N;\n"+
+		"echo_*: --client %s, --requests N\n",
+		version(), names(), trees, services, clients)
 }
 
 func find(args []string) entry {
@@ -199,7 +210,7 @@ func contains(all []string, word string) bool {
 // defaultWorkers returns the number of CPUs, minus one if the caller needs a CPU.
 func defaultWorkers(e entry) int {
 	workers := runtime.NumCPU()
-	if e.name == "rpc" && workers > 1 {
+	if (e.name == "rpc" || strings.HasPrefix(e.name, "echo_")) && workers > 1 {
 		workers--
 	}
 	return workers
@@ -209,7 +220,7 @@ func parse(e entry, args []string) *options {
 	who := " run " + e.name
 	valued := append([]string{"--workers", "--rounds"}, ownOptions[e.name]...)
 	o := &options{workers: defaultWorkers(e), rounds: 5, tree: "T1",
-		pairs: 2, times: 200000,
+		pairs: 2, times: 200000, client: "auto",
 		rpc: rpcOptions{service: "exponential", load: 60, calls: 20000, seed: 1}}
 	for i := 0; i < len(args); i++ {
 		option, value, joined := strings.Cut(args[i], "=")
@@ -258,6 +269,12 @@ func (o *options) set(who, option, value string) {
 		o.rpc.calls = number(who, option, value, 1, 10000000)
 	case "--seed":
 		o.rpc.seed = number(who, option, value, 0, 1000000)
+	case "--client":
+		o.client = word(who, option, value, clients)
+	case "--requests":
+		o.requests = number(who, option, value, 0, 1000000000)
+	case "--form":
+		word(who, option, value, forms)
 	}
 }
 

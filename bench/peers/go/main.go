@@ -37,6 +37,8 @@
 //	timers        one task adds and stops 10^6 timers; meanwhile 1,000 tasks
 //	              sleep 1 to 51 ms beside two busy tasks for each worker
 //	uts           unbalanced tree search with a task for each node
+//	echo_1, echo_50, echo_10k
+//	              echo servers, which a client in another process asks (echo.go)
 //	rpc           20,000 calls in an open loop with a task for each call, by the
 //	              same plan, spawned by a pinned thread that spins
 //
@@ -574,6 +576,10 @@ func init() {
 			(&blockings{fibers: 1000, times: 1, sleepNs: 50000}).setup},
 		{"wake", "Latency of a task woken by another thread", setupWake},
 		{"timers", "Add and stop 10^6 timers; lateness of timers under load", setupTimers},
+		{"echo_1", "Echo 64 bytes over TCP, one connection", setupEcho("echo_1")},
+		{"echo_50", "Echo 64 bytes over TCP, 50 connections", setupEcho("echo_50")},
+		{"echo_10k", "Echo 64 bytes over TCP, 10,000 connections, 100 at a time",
+			setupEcho("echo_10k")},
 		{"rpc", "Calls in an open loop, compared with an ideal queue", setupRPC},
 	}
 }

@@ -13,6 +13,8 @@
  * @n_min, @n_max: range of --n; both 0: the case has no such option
  * @takes_tree: the case has the option --tree
  * @takes_input: the case has the option --input
+ * @takes_client: the case has the options --client and --requests, and accepts --form,
+ *                which concerns only skua
  * @ops: operations of a round
  * @count: returns the operations of a round if they depend on options; NULL: use @ops
  * @params: prints the parameters, a JSON object; NULL: print {"n":N}
@@ -30,6 +32,7 @@ struct harness_case {
 	unsigned n_max;
 	bool takes_tree;
 	bool takes_input;
+	bool takes_client;
 	uint64_t ops;
 	uint64_t (*count)(const struct harness *h);
 	void (*params)(const struct harness *h, FILE *file);
@@ -51,6 +54,7 @@ extern const struct harness_case harness_tasks[];
 extern const struct harness_case harness_forks[];
 extern const struct harness_case harness_regions[];
 extern const struct harness_case harness_arrays[];
+extern const struct harness_case harness_echo[];
 
 /* The case and options that the command line asks for. */
 struct harness_run {

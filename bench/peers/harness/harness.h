@@ -5,7 +5,7 @@
  * It has the command line, the rounds and the JSON of skua-bench
  * (bench/harness/measure.c), and the data of the cases. A peer defines how its scheduler
  * runs a round of each case that it has. The rest of each case is in tasks.c, forks.c,
- * region.c and arrays.c.
+ * region.c, arrays.c and echo.c.
  */
 #ifndef SKUA_BENCH_PEERS_HARNESS_H
 #define SKUA_BENCH_PEERS_HARNESS_H
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/clients/echo_cases.h"
 #include "bench/kernels/arrays.h"
 #include "bench/kernels/compute.h"
 #include "bench/kernels/kernels.h"
@@ -77,10 +78,15 @@ struct harness {
 	uint64_t *out;
 	struct sort_item *items;
 	const char *input; /* order of the items */
+
+	const struct echo_case *echo;
+	const char *client; /* mode of the client */
+	uint64_t requests;  /* of a round; 0: those of the case */
+	int listener; /* a listening socket, for all of the server's threads */
 };
 
-/* A case by its name, and the function that runs a round of it (for region,
- * one call). */
+/* A case by its name, and the function that runs a round of it (for region, one call;
+ * for echo cases, it starts the server's threads before the first round). */
 struct harness_round {
 	const char *name;
 	void (*run)(struct harness *h);

@@ -46,7 +46,8 @@ static const struct harness_case *find_in(const struct harness_case *cases,
 static const struct harness_case *find_case(const char *name)
 {
 	static const struct harness_case *const all[] = {
-		harness_tasks, harness_forks, harness_regions, harness_arrays
+		harness_tasks, harness_forks, harness_regions, harness_arrays,
+		harness_echo
 	};
 	const struct harness_case *found = NULL;
 
@@ -132,6 +133,37 @@ static unsigned number_of(const char *option, int *i, char **argv, unsigned min,
 	return parse_number(option, value_of(option, i, argv), min, max);
 }
 
+static const char *word_of(const char *option, int *i, char **argv,
+			   const char *const *allowed)
+{
+	const char *value = value_of(option, i, argv);
+
+	for (unsigned j = 0; allowed[j] != NULL; j++)
+		if (strcmp(value, allowed[j]) == 0)
+			return value;
+	refuse(": %s is '%s'; allowed: %s, %s%s%s", option, value, allowed[0],
+	       allowed[1], allowed[2] ? ", " : "",
+	       allowed[2] ? allowed[2] : "");
+}
+
+/* Parse an option of a case with a client. Return: whether it is one. */
+static bool parse_client(struct harness *h, int *i, char **argv)
+{
+	static const char *const modes[] = { "auto", "spin", "sleep", NULL };
+	static const char *const forms[] = { "polls", "fibers", NULL };
+	const char *word = argv[*i];
+
+	if (is(word, "--client"))
+		h->client = word_of("--client", i, argv, modes);
+	else if (is(word, "--form"))
+		word_of("--form", i, argv, forms);
+	else if (is(word, "--requests"))
+		h->requests = number_of("--requests", i, argv, 0, 1000000000);
+	else
+		return false;
+	return true;
+}
+
 /* Parse an option that only some cases have. Return: whether this case has it. */
 static bool parse_own(const struct harness_case *c, struct harness *h, int *i,
 		      char **argv)
@@ -158,7 +190,7 @@ static bool parse_own(const struct harness_case *c, struct harness *h, int *i,
 		h->n = number_of("--n", i, argv, c->n_min, c->n_max);
 		return true;
 	}
-	return false;
+	return c->takes_client && parse_client(h, i, argv);
 }
 
 static void parse(struct harness_run *run, struct harness *h, int *i,
@@ -181,10 +213,11 @@ static void parse(struct harness_run *run, struct harness *h, int *i,
 		return;
 	else if (word[0] == '-')
 		refuse(": no option '%s'; allowed: --workers --rounds "
-		       "--json%s%s%s",
+		       "--json%s%s%s%s",
 		       word, c->takes_tree ? " --tree" : "",
 		       c->n_max > 0 ? " --n" : "",
-		       c->takes_input ? " --input" : "");
+		       c->takes_input ? " --input" : "",
+		       c->takes_client ? " --client --requests --form" : "");
 	else
 		refuse(": unexpected argument '%s'", word);
 }
@@ -204,9 +237,10 @@ static void print_help(const struct harness_peer *peer)
 	       "[--json]\n"
 	       "Measure %s %s on workloads of skua-bench: %s.\n"
 	       "uts also takes --tree %s; region, loops and sorts: --n N;\n"
-	       "sorts: --input %s.\n",
+	       "sorts: --input %s;\n"
+	       "echo_*: --client %s, --requests N\n",
 	       who, peer->name, peer->version, names(peer), UTS_TREE_NAMES,
-	       SORT_INPUTS);
+	       SORT_INPUTS, ECHO_CLIENT_MODES);
 }
 
 static void list(const struct harness_peer *peer)
@@ -215,9 +249,10 @@ static void list(const struct harness_peer *peer)
 		printf("%-24s %s\n", r->name, find_case(r->name)->description);
 }
 
-static unsigned default_workers(void)
+/* The client of an echo server needs a CPU of its own. */
+static unsigned default_workers(const struct harness_case *what)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN) - what->takes_client;
 
 	if (cpus < 1)
 		return 1;
@@ -236,10 +271,12 @@ static int run_case(const struct harness_peer *peer, char **argv)
 	add_who(round->name);
 	run.run = round->run;
 	run.what = find_case(round->name);
-	h.workers = default_workers();
+	h.workers = default_workers(run.what);
 	h.tree = uts_tree_find("T1");
 	h.n = run.what->n;
 	h.input = "random";
+	h.echo = echo_case_find(round->name);
+	h.client = "auto";
 	for (int i = 1; argv[i] != NULL; i++)
 		parse(&run, &h, &i, argv);
 	return harness_measure(&run, &h) ? 0 : 1;

@@ -20,6 +20,8 @@ pub mod uts;
 const ROUNDS_MAX: u64 = 10_000;
 const WORKERS_MAX: usize = 1024;
 const SERVICES: [&str; 2] = ["exponential", "bimodal"];
+const CLIENTS: [&str; 3] = ["auto", "spin", "sleep"];
+const FORMS: [&str; 2] = ["polls", "fibers"];
 
 pub struct Peer {
     pub name: &'static str,
@@ -93,6 +95,10 @@ pub struct Options {
     #[allow(dead_code)]
     pub times: u64,
     pub rpc: RpcOptions,
+    #[allow(dead_code)]
+    pub client: &'static str,
+    #[allow(dead_code)]
+    pub requests: u64,
     rounds: usize,
     json: bool,
 }
@@ -254,6 +260,10 @@ impl Peer {
         if has("rpc") {
             text += ";\nrpc: --service exponential or bimodal, --load PERCENT, --calls N, --seed N";
         }
+        if has("echo_1") {
+            let clients = CLIENTS.join(", ");
+            text += &format!(";\necho_*: --client {clients}; --requests N");
+        }
         if has("for") {
             let inputs = arrays::INPUTS.join(", ");
             text += &format!(";\nregion, loops and sorts: --n N; sorts: --input {inputs}");
@@ -312,6 +322,8 @@ impl Peer {
                 calls: 20_000,
                 seed: 1,
             },
+            client: CLIENTS[0],
+            requests: 0,
             rounds: 5,
             json: false,
         };
@@ -343,6 +355,11 @@ impl Peer {
                 "--load" if takes => rpc.load_percent = number(1, 95),
                 "--calls" if takes => rpc.calls = number(1, 10_000_000),
                 "--seed" if takes => rpc.seed = number(0, 1_000_000),
+                "--client" if takes => options.client = self.word(&who, option, value(), &CLIENTS),
+                "--requests" if takes => options.requests = number(0, 1_000_000_000),
+                "--form" if takes => {
+                    self.word(&who, option, value(), &FORMS);
+                }
                 "--json" if joined.is_none() => options.json = true,
                 "--json" => self.refuse(format!("{who}: {arg}: --json takes no value")),
                 _ if arg.starts_with('-') => {

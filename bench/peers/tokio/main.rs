@@ -36,6 +36,8 @@
 //!   blocking, blocking_sleeps
 //!                 the same with spawn_blocking() (blocking.rs)
 //!   uts           unbalanced tree search with a task for each node
+//!   echo_1, echo_50, echo_10k
+//!                 echo servers, which a client in another process asks (echo.rs)
 //!   rpc           20,000 calls in an open loop with a task for each call, by the
 //!                 same plan, spawned by a pinned thread that spins
 //!
@@ -55,6 +57,7 @@
 
 mod blocking;
 mod channels;
+mod echo;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod rpc;
@@ -469,6 +472,9 @@ fn parallel_map(options: &Options) -> Box<dyn Workload> {
 
 // ---- all ----------------------------------------------------------------------
 
+/// Options of the workloads with a client. --form concerns only skua.
+const ECHO: &[&str] = &["--client", "--requests", "--form"];
+
 const PEER: Peer = Peer {
     name: "tokio",
     version: env!("SKUA_PEER_VERSION"),
@@ -631,6 +637,33 @@ const PEER: Peer = Peer {
             "Add and drop 10^6 timers; lateness of timers under load",
             timers::timers,
         ),
+        Case {
+            takes: ECHO,
+            busy_caller: true,
+            ..case(
+                "echo_1",
+                "Echo 64 bytes over TCP, one connection",
+                echo::echo_1,
+            )
+        },
+        Case {
+            takes: ECHO,
+            busy_caller: true,
+            ..case(
+                "echo_50",
+                "Echo 64 bytes over TCP, 50 connections",
+                echo::echo_50,
+            )
+        },
+        Case {
+            takes: ECHO,
+            busy_caller: true,
+            ..case(
+                "echo_10k",
+                "Echo 64 bytes over TCP, 10,000 connections, 100 at a time",
+                echo::echo_10k,
+            )
+        },
         Case {
             takes: &["--service", "--load", "--calls", "--seed"],
             busy_caller: true,
