@@ -37,6 +37,9 @@ libmicrohttpd-dev header microhttpd.h
 nettle-dev      header  nettle/sha1.h
 libhwloc-dev    header  hwloc.h
 libuv1-dev      header  uv.h
+libssl-dev      header  openssl/ssl.h
+openssl         command openssl
+libglib2.0-dev  header  glib-2.0/glib.h
 spin            command spin
 libclang-rt-dev runtime fuzzer
 valgrind        command valgrind

@@ -53,7 +53,8 @@ int epoll_set_add(const struct epoll_set *set, int fd, uint64_t data)
 {
 	int saved = errno;
 	int code = watch(set->epoll_fd, fd,
-			 EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, data);
+			 EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET,
+			 data);
 
 	errno = saved;
 	return code;

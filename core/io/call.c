@@ -148,9 +148,9 @@ static int write_sleep_step(struct skua_wait *wait, void *object, bool granted,
 	return sleep_step(wait, object, IO_WRITE, granted, give_up);
 }
 
-#define IO_VERB(step, kind)                                     \
-	{                                                       \
-		(step), AREA_WAITS_##kind, 0, WAIT_NO_HOLDER, 0 \
+#define IO_VERB(step, kind)                                           \
+	{                                                             \
+		(step), AREA_WAITS_##kind, 0, WAIT_NO_HOLDER, 0, NULL \
 	}
 
 /* By direction. */

@@ -192,7 +192,7 @@ void wait_withdraw_alone(struct skua_wait *wait)
 		schedule_drop(task_of(wait));
 }
 
-void wait_choose_alone(struct skua_wait *wait, uint16_t given,
+void wait_choose_alone(struct skua_wait *wait, uint8_t given,
 		       struct wait_chain *chain)
 {
 	wait->given = given;

@@ -125,7 +125,7 @@ void wait_withdraw_alone(struct skua_wait *wait);
 
 /* wait_choose_alone - add a wait to a chain, when the word says that the caller has chosen
  * it. @given: of the wait, for its step */
-void wait_choose_alone(struct skua_wait *wait, uint16_t given,
+void wait_choose_alone(struct skua_wait *wait, uint8_t given,
 		       struct wait_chain *chain);
 
 /* wait_expect_grant - called by the waiter if the word says that the wait was chosen: it is

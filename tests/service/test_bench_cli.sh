@@ -68,8 +68,6 @@ workloads='parallel_map uts spawn_many_local spawn_many_worker
 	yield_many fiber_yield fiber_spawn ping_pong chained_spawn join_one mutex
 	mutex_contended rwlock semaphore notify barrier once channel channel_mpmc
 	channel_round_trip select_1 select_2 select_8 spsc oneshot broadcast watch
-	wake timers rpc start
-	channel_round_trip spsc oneshot broadcast watch
 	wake timers rpc echo_1 echo_50 echo_10k start
 	imbalance
 	uts_tasks fib integrate nqueens skynet matmul cilksort region spawn_latency for

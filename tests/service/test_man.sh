@@ -4,7 +4,7 @@
 # test_man.sh - the pages are well-formed: those of the commands have each verb and each
 # option that --help has, skua_blocking(3), skua_channel(3), skua_fiber(3), skua_io(3),
 # skua_select(3) and skua_sync(3) each function of their headers, and skua_config(5) each
-# variable
+# variable; the program in skua_service(7) is an example that the tests run
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -65,6 +65,14 @@ for object in blocking channel fiber io select sync; do
 		expect "$page" grep -qw "$function" "$page"
 	done
 done
+
+# The program in a page, without its first lines, which name the licence and the page.
+program()
+{
+	sed -n '/^The whole program:$/,/^\.Ed$/p' "$1" | sed -e '1,2d' -e '$d' -e 's/\\e/\\/g'
+}
+expect 'skua_service(7)' diff <(program core/io/skua_service.7) \
+	<(tail -n +3 bench/examples/service.c)
 
 mapfile -t variables < <(grep -ohE '"SKUA_[A-Z_]+"' core/config/config_env.c | tr -d '"' | sort -u)
 expect 'some variable' test "${#variables[@]}" -gt 10

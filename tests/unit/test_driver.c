@@ -54,7 +54,7 @@ static void deliver(struct driver *driver, uint64_t data, uint32_t events)
 static struct driver *driver_of(struct skua_runtime *rt)
 {
 	/* Before the first descriptor is attached. */
-	if (!rt->pool.driver.deliver)
+	if (rt->pool.driver.deliver != deliver)
 		rt->pool.driver.deliver = deliver;
 	return &rt->pool.driver;
 }
