@@ -24,6 +24,7 @@ ninja-build     command ninja
 pkg-config      command pkg-config
 python3         command python3
 libnuma-dev     header  numaif.h
+liburing-dev    header  liburing.h
 libcmocka-dev   header  cmocka.h
 libjansson-dev  header  jansson.h
 libpfm4-dev     header  perfmon/pfmlib_perf_event.h

@@ -209,6 +209,7 @@ enum area_wait_kind {
 	AREA_WAITS_SELECT,   /* object: a struct area_select */
 	AREA_WAITS_IO_READ,  /* object: a slot of core/io/slot.h */
 	AREA_WAITS_IO_WRITE,
+	AREA_WAITS_FILE, /* object: the files of a runtime */
 	AREA_WAITS_COUNT,
 };
 

@@ -38,6 +38,7 @@ static inline const char *wait_kind_name(uint32_t kind)
 		[AREA_WAITS_SELECT] = "select",
 		[AREA_WAITS_IO_READ] = "descriptor, to read",
 		[AREA_WAITS_IO_WRITE] = "descriptor, to write",
+		[AREA_WAITS_FILE] = "file",
 	};
 	_Static_assert(sizeof(names) / sizeof(names[0]) == AREA_WAITS_COUNT,
 		       "the last kind has a name");

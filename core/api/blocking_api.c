@@ -2,32 +2,15 @@
 /* blocking_api.c - the public functions for calls that block */
 #include <errno.h>
 
+#include "core/api/outside.h"
 #include "core/base/boundary.h"
 #include "core/runtime/runtime.h"
-#include "core/wait/await.h"
 
 static int call_here(struct skua_blocking *call)
 {
 	call->run(call);
 	BOUNDARY(blocking);
 	return 0;
-}
-
-/* Call from a thread that polls no task of the runtime. The call counts as a task, so that
- * a drain waits for it. */
-static int call_outside(struct skua_runtime *rt, struct skua_blocking *call,
-			uint64_t deadline_ns)
-{
-	unsigned group = idle_group_here(&rt->pool.idle);
-	int code = pool_enter_spawn(&rt->pool, group);
-
-	if (!code) {
-		code = await(&blocking_await, &rt->blocking, (uintptr_t)call,
-			     deadline_ns);
-		pool_end_spawn(&rt->pool);
-	}
-	pool_leave(&rt->pool, group);
-	return code;
 }
 
 int skua_blocking_call(struct skua_runtime *rt, struct skua_blocking *call,
@@ -42,12 +25,9 @@ int skua_blocking_call(struct skua_runtime *rt, struct skua_blocking *call,
 	if (blocking_here == &rt->blocking)
 		return call_here(call);
 	code = await_allowed();
-	if (code)
-		return code;
-	if (!runtime_worker(rt))
-		return call_outside(rt, call, deadline_ns);
-	return await(&blocking_await, &rt->blocking, (uintptr_t)call,
-		     deadline_ns);
+	return code ? code
+		    : outside_await(rt, &blocking_await, &rt->blocking,
+				    (uintptr_t)call, deadline_ns);
 }
 
 /* ---- polls ------------------------------------------------------------------ */

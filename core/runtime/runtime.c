@@ -32,6 +32,7 @@ static void free_memory(struct skua_runtime *rt)
 	struct pool *pool = &rt->pool;
 
 	publish_end(rt);
+	files_close(&rt->files);
 	worker_memory_free(&rt->worker_memory, pool, &rt->config);
 	recorder_unshare(&pool->telemetry.area);
 	pool_free(pool, &rt->config, &rt->groups);
@@ -76,6 +77,17 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 				      machine);
 }
 
+/* deliver - act on an event of a descriptor that is attached to the driver */
+static void deliver(struct driver *driver, uint64_t data, uint32_t events)
+{
+	struct skua_runtime *rt = driver->owner;
+
+	if (data == FILES_EVENTS)
+		files_reap(&rt->files);
+	else
+		attach_deliver(driver, data, events);
+}
+
 /* init_memory - allocate and initialise all memory that the runtime keeps */
 static int init_memory(struct skua_runtime *rt)
 {
@@ -87,10 +99,12 @@ static int init_memory(struct skua_runtime *rt)
 	pi_lock_init(&rt->nesting);
 	code = pool_init(&rt->pool, &rt->config, &rt->groups,
 			 &rt->wait_samples);
-	rt->pool.driver.deliver = attach_deliver;
 	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);
 	stall_init(&rt->watch, &rt->pool, &rt->config);
 	blocking_init(&rt->blocking, &rt->pool, &rt->config);
+	files_init(&rt->files, &rt->pool.driver, &rt->config);
+	rt->pool.driver.deliver = deliver;
+	rt->pool.driver.owner = rt;
 	return code;
 }
 

@@ -6,6 +6,7 @@
 #include "core/blocking/blocking.h"
 #include "core/runtime/affinity.h"
 #include "core/config/config.h"
+#include "core/file/files.h"
 #include "core/runtime/drive.h"
 #include "core/runtime/worker_memory.h"
 #include "core/runtime/worker_threads.h"
@@ -34,6 +35,7 @@ struct skua_runtime {
 	struct stall_watch watch;
 	struct worker_threads threads;
 	struct blocking blocking;
+	struct files files;
 	/* The threads were joined. Writer: the thread that shuts down. */
 	bool stopped;
 	struct names names;

@@ -7,6 +7,7 @@
 #include <skua/blocking.h>
 #include <skua/channel.h>
 #include <skua/fiber.h>
+#include <skua/file.h>
 #include <skua/fork.h>
 #include <skua/group.h>
 #include <skua/io.h>

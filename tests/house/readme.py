@@ -39,6 +39,13 @@ def run(folder, kind, language, link, expected):
     return None
 
 
+def static_needs(build):
+    """Return what a program that is linked with libskua.a is linked with as well."""
+    needs = re.search("^Requires.private: (.*)", (build / "skua.pc").read_text(), re.MULTILINE)
+    command = ["pkg-config", "--libs", *needs[1].split()]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
 def main():
     build = Path(os.environ.get("SKUA_BUILD_DIR", "build")).resolve()
     blocks = BLOCKS.findall((tree.ROOT / "README.md").read_text())
@@ -46,7 +53,7 @@ def main():
         sys.exit("README.md has no C block followed by a text block")
     links = {
         "shared": [f"-L{build}", "-lskua", f"-Wl,-rpath,{build}"],
-        "static": [f"{build}/libskua.a", "-lnuma"],
+        "static": [f"{build}/libskua.a", *static_needs(build)],
     }
     failed = False
     with tempfile.TemporaryDirectory() as name:

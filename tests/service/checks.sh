@@ -33,6 +33,15 @@ built()
 	printf '%s\n' "$build/$1"
 }
 
+# static_needs - what a program that is linked with libskua.a is linked with as well
+static_needs()
+{
+	local needs
+
+	read -ra needs <<<"$(sed -n 's/^Requires.private: //p' "$build/skua.pc")"
+	pkg-config --static --libs "${needs[@]}"
+}
+
 # tests_skua [SKUA] - the test runs that program, by default the one of the build: $skua
 tests_skua()
 {

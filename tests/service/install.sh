@@ -96,11 +96,12 @@ fi
 
 # --- what it needs --------------------------------------------------------------
 
-# libc, libnuma, and what a sanitizer or a count of lines adds.
+# libc, libnuma, liburing if it was there, and what a sanitizer or a count of lines
+# adds.
 others=$(readelf -d "$libdir/libskua.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
-	grep -vE '^(libc|libnuma|libm|libubsan|lib[at]san|libgcc_s|ld-linux.*)\.so')
+	grep -vE '^(libc|libnuma|liburing|libm|libubsan|lib[at]san|libgcc_s|ld-linux.*)\.so')
 if [[ $others ]]; then
-	echo "FAILED: libskua.so needs more than libc and libnuma:" "$others"
+	echo "FAILED: libskua.so needs more than libc, libnuma and liburing:" "$others"
 	failed=1
 fi
 if ! readelf -d "$libdir/libskua.so" | grep -q 'NEEDED.*\[libnuma\.so'; then

@@ -5,6 +5,9 @@
 # option that --help has, skua_blocking(3), skua_channel(3), skua_fiber(3), skua_io(3),
 # skua_select(3) and skua_sync(3) each function of their headers, and skua_config(5) each
 # variable; the program in skua_service(7) is an example that the tests run
+# option that --help has, skua_blocking(3), skua_channel(3), skua_fiber(3), skua_file(3),
+# skua_io(3), skua_select(3) and skua_sync(3) each function of their headers, and
+# skua_config(5) each variable
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -57,7 +60,7 @@ functions()
 		grep -vE '_(poll|try)$' | sort -u
 }
 
-for object in blocking channel fiber io select sync; do
+for object in blocking channel fiber file io select sync; do
 	page=$(echo core/*/skua_$object.3)
 	mapfile -t found < <(functions "$object.h")
 	expect "functions of $object.h" test "${#found[@]}" -gt 0

@@ -199,9 +199,10 @@ build_kind()
 {
 	local name=$1 library=$2
 	shift 2
+	# shellcheck disable=SC2046 # a word a library
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -O2 -I. -Iinclude "$@" \
 		tests/service/programs/watched.c -o "$scratch/$name" \
-		"$library" -lnuma -pthread >"$scratch/build.log" 2>&1
+		"$library" $(static_needs) -pthread >"$scratch/build.log" 2>&1
 }
 
 # kind NAME - a program that is there works

@@ -23,13 +23,13 @@ done
 # --- deadlocks, however the program was made ---------------------------------------
 
 ways=(default stripped container)
-read -ra libraries <<<"$(sed -n 's/^Libs.private: *//p' "$build/skua.pc" 2>/dev/null)"
+read -ra libraries <<<"$(static_needs)"
 for program in locks channels; do
 	cp "$build/tests/programs/$program" "$scratch/$program.stripped"
 	strip "$scratch/$program.stripped"
 	if "${CC:-cc}" -O2 -D_GNU_SOURCE -Iinclude -static \
-		"tests/service/programs/$program.c" "$build/libskua.a" -lnuma -lpthread \
-		"${libraries[@]}" -o "$scratch/$program.static" 2>"$scratch/err"; then
+		"tests/service/programs/$program.c" "$build/libskua.a" \
+		"${libraries[@]}" -lpthread -o "$scratch/$program.static" 2>"$scratch/err"; then
 		strip "$scratch/$program.static"
 	else
 		left_out='; no static program could be made: '$(tail -n 1 "$scratch/err")

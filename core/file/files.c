@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* files.c - see files.h */
+#include "core/file/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/os/log.h"
+
+/* Completions taken at once. */
+#ifdef SKUA_EXPLORE
+#define BATCH 1u
+#else
+#define BATCH 64u
+#endif
+
+/* A read of up to so many bytes is tried at once: copying more takes longer than a tick.
+ * A guess, which the workload files retunes. */
+#define TRY_BYTES 65536u
+
+static struct uring *ring_of(struct files *files)
+{
+	/* Acquire: the ring. Pairs with the release in create(). */
+	uint64_t word = atomic_load_acquire(&files->ring);
+
+	return word == FILES_NO_RING ? NULL : (struct uring *)(uintptr_t)word;
+}
+
+/* ---- completions ----------------------------------------------------------------- */
+
+static struct skua_file_op *op_of(const struct skua_wait *wait)
+{
+	return (struct skua_file_op *)(uintptr_t)wait->amount;
+}
+
+/* Return: may there be more completions? */
+static bool reap_some(struct files *files, struct uring *ring)
+{
+	struct wait_chain chain = { NULL, NULL };
+	struct uring_done done[BATCH];
+	unsigned count;
+
+	waiters_lock(&files->waiters);
+	count = uring_take(ring, done, BATCH);
+	for (unsigned i = 0; i < count; i++) {
+		struct skua_wait *wait =
+			(struct skua_wait *)(uintptr_t)done[i].tag;
+
+		op_of(wait)->result = done[i].result;
+		wait_choose_locked(&files->waiters, wait, &chain);
+	}
+	waiters_unlock(&files->waiters);
+	wait_grant(&chain);
+	return count == BATCH;
+}
+
+void files_reap(struct files *files)
+{
+	struct uring *ring = ring_of(files);
+
+	/* Until it is empty: the driver tells of the next completion only then. */
+	while (ring && reap_some(files, ring))
+		;
+}
+
+/* ---- operations ------------------------------------------------------------------ */
+
+/* Put the operation into the ring. Return: -EAGAIN: it is there. */
+static int begin(struct files *files, struct skua_wait *wait)
+{
+	struct uring *ring = ring_of(files);
+	int code;
+
+	waiters_lock(&files->waiters);
+	wait_arm_locked(&files->waiters, wait, false);
+	waiters_unlock(&files->waiters);
+	code = uring_submit(ring, op_of(wait), (uintptr_t)wait);
+	if (code) {
+		waiters_lock(&files->waiters);
+		wait_withdraw_locked(&files->waiters, wait);
+		waiters_unlock(&files->waiters);
+		return code;
+	}
+	/* What the kernel has in memory is complete by now. */
+	if (uring_has_done(ring))
+		files_reap(files);
+	return -EAGAIN;
+}
+
+/* The result of the operation, or, if the kernel has stopped it on request, the error of
+ * the request. */
+static int ended(struct skua_file_op *op)
+{
+	if (op->asked && (op->result == -ECANCELED || op->result == -EINTR))
+		return op->asked;
+	return 0;
+}
+
+static int step(struct skua_wait *wait, void *object, bool granted, int give_up)
+{
+	struct skua_file_op *op = op_of(wait);
+	struct files *files = object;
+	bool in_ring = wait->stage;
+
+	wait->object = object;
+	if (granted)
+		return ended(op);
+	if (!in_ring && give_up)
+		return give_up;
+	if (!in_ring) {
+		op->asked = 0;
+		wait->stage = 1;
+		return begin(files, wait);
+	}
+	if (give_up && !op->asked) {
+		op->asked = give_up;
+		uring_cancel(ring_of(files), (uintptr_t)wait);
+	}
+	return -EAGAIN;
+}
+
+const struct wait_verb files_verb = { .step = step,
+				      .kind = AREA_WAITS_FILE,
+				      .waiters =
+					      offsetof(struct files, waiters),
+				      .holder = WAIT_NO_HOLDER };
+
+bool files_declined(const struct skua_file_op *op)
+{
+	/* -EAGAIN: the file was opened with O_NONBLOCK. The others, unless they were
+	 * asked for: the thread that submitted it has ended. */
+	return op->result == -EAGAIN || op->result == -EINTR ||
+	       op->result == -ECANCELED;
+}
+
+/* ---- without a ring -------------------------------------------------------------- */
+
+bool files_try(struct skua_file_op *op)
+{
+	struct iovec vector = { op->buffer, op->size };
+	int saved = errno;
+	ssize_t done;
+
+	if (op->kind != FILE_READ || op->size > TRY_BYTES)
+		return false;
+	done = preadv2(op->fd, &vector, 1, op->offset, RWF_NOWAIT);
+	errno = saved;
+	if (done < (ssize_t)op->size)
+		return false;
+	op->result = done;
+	return true;
+}
+
+static int64_t carry_out(const struct skua_file_op *op)
+{
+	const bool at = op->offset != SKUA_FILE_POSITION;
+
+	switch ((enum file_kind)op->kind) {
+	case FILE_READ:
+		return at ? pread(op->fd, op->buffer, op->size, op->offset)
+			  : read(op->fd, op->buffer, op->size);
+	case FILE_WRITE:
+		return at ? pwrite(op->fd, op->buffer, op->size, op->offset)
+			  : write(op->fd, op->buffer, op->size);
+	case FILE_SYNC:
+		return op->flags & SKUA_FILE_DATA_ONLY ? fdatasync(op->fd)
+						       : fsync(op->fd);
+	case FILE_OPEN:
+		return open(op->path, (int)op->flags, op->mode);
+	case FILE_CLOSE:
+		return close(op->fd);
+	case FILE_NONE:
+		break;
+	}
+	errno = EINVAL;
+	return -1;
+}
+
+void files_run(struct skua_blocking *call)
+{
+	struct skua_file_op *op = (struct skua_file_op *)call;
+
+	/* The loop repeats when a signal of the program interrupted the call. After
+	 * that, a descriptor that was to be closed is closed. */
+	do {
+		op->result = carry_out(op);
+		if (op->result < 0)
+			op->result = -errno;
+	} while (op->result == -EINTR && op->kind != FILE_CLOSE);
+	if (op->result == -EINTR)
+		op->result = 0;
+	/* A non-blocking descriptor that is no file. To the caller of a poll form,
+	 * -EAGAIN would mean that it will be woken. */
+	if (op->result == -EAGAIN)
+		op->result = -EINVAL;
+}
+
+/* ---- the ring itself -------------------------------------------------------------------- */
+
+/* Make the ring, with the lock. Return: the word. */
+static uint64_t create_locked(struct files *files)
+{
+	const struct skua_hooks *hooks = &files->config->hooks;
+	struct uring *ring;
+	int code = uring_create(&ring, files->config->allocator);
+
+	if (!code) {
+		code = driver_attach(files->driver, uring_fd(ring),
+				     FILES_EVENTS);
+		if (code)
+			uring_destroy(ring);
+	}
+	if (!code) {
+		log_say(hooks, SKUA_LOG_INFO, "files: by io_uring");
+		return (uintptr_t)ring;
+	}
+	log_say(hooks, SKUA_LOG_INFO,
+		"files: by up to %u threads; no io_uring: %s%s",
+		files->config->blocking_threads, strerror(-code),
+		code == -EPERM ? " (a filter of system calls, or "
+				 "kernel.io_uring_disabled, forbids it)"
+			       : "");
+	return FILES_NO_RING;
+}
+
+bool files_has_ring(struct files *files)
+{
+	/* Relaxed: ring_of() acquires. */
+	uint64_t word = atomic_load_relaxed(&files->ring);
+
+	if (word)
+		return word != FILES_NO_RING;
+	pi_lock_take(&files->lock);
+	/* Relaxed: changes under the lock. */
+	word = atomic_load_relaxed(&files->ring);
+	if (!word) {
+		word = create_locked(files);
+		/* Release: the ring. Pairs with the acquire in ring_of(). */
+		atomic_store_release(&files->ring, word);
+	}
+	pi_lock_release(&files->lock);
+	return word != FILES_NO_RING;
+}
+
+void files_init(struct files *files, struct driver *driver,
+		const struct config *config)
+{
+	files->driver = driver;
+	files->config = config;
+	pi_lock_init(&files->lock);
+}
+
+void files_close(struct files *files)
+{
+	struct uring *ring = ring_of(files);
+
+	if (!ring)
+		return;
+	driver_detach(files->driver, uring_fd(ring));
+	uring_destroy(ring);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * files.h - operations on files, which the kernel or the blocking pool carries out
+ *
+ * An operation is a wait (core/wait/wait.h) whose amount is the address of a struct
+ * skua_file_op. It is armed from its submission to the ring until a worker, or a thread
+ * that submits, takes its completion. That thread notes the result, and grants the wait.
+ *
+ * No step takes an armed wait back: the kernel uses the buffer. A step that is told to give
+ * up asks the kernel to stop, once, and waits on. So the operation, and the wait, stay in
+ * place until the completion was taken. The request names the wait by its address. It
+ * cannot meet a later operation at the same address, because the kernel acts on it before
+ * uring_cancel() returns, and the step is part of this operation.
+ *
+ * The ring is made at the first operation, and stays. A runtime without one, as on kernels
+ * that refuse it, uses the blocking pool. So does an operation that the ring declines.
+ */
+#ifndef SKUA_CORE_FILE_FILES_H
+#define SKUA_CORE_FILE_FILES_H
+
+#include "core/base/atomic.h"
+#include "core/config/config.h"
+#include "core/driver/driver.h"
+#include "core/file/uring.h"
+#include "core/os/pi_lock.h"
+#include "core/wait/await.h"
+
+struct files {
+	/* The address of the ring; 0: no operation yet; FILES_NO_RING. Writer: the
+	 * thread with the lock, once. Readers: any. */
+	atomic_u64 ring;
+	struct pi_lock lock;
+	/* The operations that are in the ring. Its list lock also excludes threads that
+	 * take completions from each other. */
+	struct skua_waiters waiters;
+	/* Constant. */
+	struct driver *driver;
+	const struct config *config;
+};
+
+#define FILES_NO_RING UINT64_C(1)
+
+/* The data with which the driver knows the ring. Descriptors have larger ones
+ * (core/io/io.h). */
+#define FILES_EVENTS UINT64_C(1)
+
+/* The verb of an operation in the ring. The object is the struct files. The result is 0;
+ * that of the operation is in it. */
+extern const struct wait_verb files_verb __attribute__((visibility("hidden")));
+
+/* files_init - @files is zeroed */
+void files_init(struct files *files, struct driver *driver,
+		const struct config *config);
+
+/* files_close - no operation is in progress, and none will be */
+void files_close(struct files *files);
+
+/* files_has_ring - is there a ring? Makes it at the first call. Threads: any that may
+ * use the runtime. */
+bool files_has_ring(struct files *files);
+
+/* files_reap - take completions, and grant their waits. Threads: any. */
+void files_reap(struct files *files);
+
+/* files_try - carry out an operation if it needs no wait. Return: has it a result? */
+bool files_try(struct skua_file_op *op);
+
+/* files_declined - must the blocking pool carry out an operation that the ring has ended? */
+bool files_declined(const struct skua_file_op *op);
+
+/* files_run - carry out an operation; the function of its call */
+void files_run(struct skua_blocking *call);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* uring.c - see uring.h */
+#include "core/file/uring.h"
+
+#include <errno.h>
+
+#ifdef SKUA_HAVE_LIBURING
+
+#include <fcntl.h>
+#include <liburing.h>
+
+#include "core/base/memory.h"
+#include "core/os/pi_lock.h"
+
+/* There is one submission at a time. The kernel keeps the completions that do not fit
+ * into its queue until it is read. */
+#define SUBMISSIONS 32u
+#define COMPLETIONS 1024u
+
+struct uring {
+	struct pi_lock lock; /* of the submission queue */
+	struct io_uring ring;
+	const struct skua_allocator *allocator;
+};
+
+static void release(struct uring *uring)
+{
+	memory_free(uring->allocator, uring, CACHE_PAIR, 1, sizeof(*uring));
+}
+
+int uring_create(struct uring **out, const struct skua_allocator *allocator)
+{
+	struct io_uring_params params = { .flags = IORING_SETUP_CLAMP |
+						   IORING_SETUP_CQSIZE,
+					  .cq_entries = COMPLETIONS };
+	struct uring *uring =
+		memory_alloc(allocator, CACHE_PAIR, 1, sizeof(*uring));
+	int code;
+
+	if (!uring)
+		return -ENOMEM;
+	pi_lock_init(&uring->lock);
+	uring->allocator = allocator;
+	code = io_uring_queue_init_params(SUBMISSIONS, &uring->ring, &params);
+	if (code < 0) {
+		release(uring);
+		return code;
+	}
+	*out = uring;
+	return 0;
+}
+
+void uring_destroy(struct uring *uring)
+{
+	io_uring_queue_exit(&uring->ring);
+	release(uring);
+}
+
+int uring_fd(const struct uring *uring)
+{
+	return uring->ring.ring_fd;
+}
+
+static void prepare(struct io_uring_sqe *sqe, const struct skua_file_op *op)
+{
+	const uint64_t offset = (uint64_t)op->offset;
+	const unsigned size = (unsigned)op->size;
+
+	switch ((enum file_kind)op->kind) {
+	case FILE_READ:
+		io_uring_prep_read(sqe, op->fd, op->buffer, size, offset);
+		break;
+	case FILE_WRITE:
+		io_uring_prep_write(sqe, op->fd, op->buffer, size, offset);
+		break;
+	case FILE_SYNC:
+		io_uring_prep_fsync(sqe, op->fd,
+				    op->flags & SKUA_FILE_DATA_ONLY
+					    ? IORING_FSYNC_DATASYNC
+					    : 0);
+		break;
+	case FILE_OPEN:
+		io_uring_prep_openat(sqe, AT_FDCWD, op->path, (int)op->flags,
+				     op->mode);
+		break;
+	case FILE_CLOSE:
+		io_uring_prep_close(sqe, op->fd);
+		break;
+	case FILE_NONE:
+		io_uring_prep_nop(sqe);
+		break;
+	}
+}
+
+/* Submit what is queued. Return: 0; a negative errno: some of it is still queued. */
+static int flush_locked(struct uring *uring)
+{
+	int code = 0;
+
+	/* The kernel stops after an operation that it refuses, whose completion
+	 * says so; the loop repeats for those that follow. */
+	while (code >= 0 && io_uring_sq_ready(&uring->ring) > 0)
+		code = io_uring_submit(&uring->ring);
+	return code < 0 ? code : 0;
+}
+
+static int submit_locked(struct uring *uring, const struct skua_file_op *op,
+			 uint64_t tag)
+{
+	int code = flush_locked(uring); /* of the case below */
+	struct io_uring_sqe *sqe;
+
+	if (code)
+		return code;
+	sqe = io_uring_get_sqe(&uring->ring);
+	prepare(sqe, op);
+	sqe->user_data = tag;
+	code = flush_locked(uring);
+	if (code) {
+		/* It cannot be taken back, and becomes an operation that does
+		 * nothing. */
+		io_uring_prep_nop(sqe);
+		sqe->user_data = 0;
+	}
+	return code;
+}
+
+int uring_submit(struct uring *uring, const struct skua_file_op *op,
+		 uint64_t tag)
+{
+	int code;
+
+	pi_lock_take(&uring->lock);
+	code = submit_locked(uring, op, tag);
+	pi_lock_release(&uring->lock);
+	return code;
+}
+
+void uring_cancel(struct uring *uring, uint64_t tag)
+{
+	struct io_uring_sqe *sqe;
+
+	pi_lock_take(&uring->lock);
+	if (flush_locked(uring) == 0) {
+		sqe = io_uring_get_sqe(&uring->ring);
+		io_uring_prep_cancel64(sqe, tag, 0);
+		sqe->user_data = 0;
+		if (flush_locked(uring)) {
+			io_uring_prep_nop(sqe);
+			sqe->user_data = 0;
+		}
+	}
+	pi_lock_release(&uring->lock);
+}
+
+bool uring_has_done(const struct uring *uring)
+{
+	return io_uring_cq_ready(&uring->ring) > 0;
+}
+
+unsigned uring_take(struct uring *uring, struct uring_done *out, unsigned count)
+{
+	struct io_uring_cqe *cqe;
+	unsigned taken = 0;
+
+	/* Enters the kernel only if that keeps further completions. */
+	while (taken < count && io_uring_peek_cqe(&uring->ring, &cqe) == 0) {
+		out[taken].tag = cqe->user_data;
+		out[taken].result = cqe->res;
+		io_uring_cqe_seen(&uring->ring, cqe);
+		taken += out[taken].tag != 0;
+	}
+	return taken;
+}
+
+#else
+
+int uring_create(struct uring **out, const struct skua_allocator *allocator)
+{
+	(void)out;
+	(void)allocator;
+	return -ENOSYS;
+}
+
+/* There is no ring, so the others are never called. */
+void uring_destroy(struct uring *ring)
+{
+	(void)ring;
+}
+
+int uring_fd(const struct uring *ring)
+{
+	(void)ring;
+	return -EBADF;
+}
+
+int uring_submit(struct uring *ring, const struct skua_file_op *op,
+		 uint64_t tag)
+{
+	(void)ring;
+	(void)op;
+	(void)tag;
+	return -ENOSYS;
+}
+
+void uring_cancel(struct uring *ring, uint64_t tag)
+{
+	(void)ring;
+	(void)tag;
+}
+
+bool uring_has_done(const struct uring *ring)
+{
+	(void)ring;
+	return false;
+}
+
+unsigned uring_take(struct uring *ring, struct uring_done *out, unsigned count)
+{
+	(void)ring;
+	(void)out;
+	(void)count;
+	return 0;
+}
+
+#endif
