@@ -37,6 +37,7 @@ const struct workload *const workloads[] = {
 	&workload_watch,
 	&workload_blocking,
 	&workload_blocking_sleeps,
+	&workload_files,
 	&workload_wake,
 	&workload_timers,
 	&workload_rpc,

@@ -31,6 +31,7 @@ extern const struct workload workload_echo_1;
 extern const struct workload workload_echo_10k;
 extern const struct workload workload_echo_50;
 extern const struct workload workload_fib;
+extern const struct workload workload_files;
 extern const struct workload workload_find_early;
 extern const struct workload workload_for;
 extern const struct workload workload_imbalance;

@@ -337,8 +337,10 @@ unsigned attach_close_all(struct pool *pool, int *first)
 	for (int fd = table_next(0); fd >= 0; fd = table_next(fd + 1)) {
 		struct io_slot *slot = table_find(fd);
 
-		/* Relaxed, both: the pool attaches no descriptor any more. */
-		if (!(atomic_load_relaxed(&slot->holders) & IO_LIVE) ||
+		/* Acquire: what a thread did that has closed it just now. Pairs with
+		 * slot_end(). Relaxed: the pool attaches no descriptor any
+		 * more. */
+		if (!(atomic_load_acquire(&slot->holders) & IO_LIVE) ||
 		    atomic_load_relaxed(&slot->pool) != pool)
 			continue;
 		if (count++ == 0)

@@ -255,7 +255,7 @@ static struct skua_task *grant(struct skua_wait *wait)
 	 * await.c. The wait may be gone afterwards; futex_wake() uses only its
 	 * address. */
 	atomic_store_release(wait_phase(wait), WAIT_GRANTED);
-	/* Release: the store. Pairs with count_told(), select_api.c. Without it, the
+	/* Release: the store. Pairs with count_told(), select.c. Without it, the
 	 * select would not know when the grantor is done with it (N6). */
 	if (select)
 		atomic_fetch_add_release(wait_phase(select), WAIT_TOLD);

@@ -150,20 +150,28 @@ struct skua_file_op {
 	uint32_t reserved;
 };
 
-/*
- * Prepare an operation, with the arguments of the calls above. @op must not be in progress.
+/* skua_file_prep_read - prepare a read, with the arguments of skua_file_read()
  *
- * Threads: any. Blocks: never. Allocates: nothing.
- */
+ * @op must not be in progress. NULL is ignored, here and below.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing. */
 SKUA_API void skua_file_prep_read(struct skua_file_op *op, int fd, void *buffer,
 				  size_t size, int64_t offset);
+
+/* skua_file_prep_write - prepare a write. As skua_file_prep_read(). */
 SKUA_API void skua_file_prep_write(struct skua_file_op *op, int fd,
 				   const void *data, size_t size,
 				   int64_t offset);
+
+/* skua_file_prep_sync - prepare a sync. As skua_file_prep_read(). */
 SKUA_API void skua_file_prep_sync(struct skua_file_op *op, int fd,
 				  unsigned flags);
+
+/* skua_file_prep_open - prepare an open. As skua_file_prep_read(). */
 SKUA_API void skua_file_prep_open(struct skua_file_op *op, const char *path,
 				  int flags, mode_t mode);
+
+/* skua_file_prep_close - prepare a close. As skua_file_prep_read(). */
 SKUA_API void skua_file_prep_close(struct skua_file_op *op, int fd);
 
 /**

@@ -18,7 +18,7 @@ static struct files files;
 static struct skua_file_op ops[OPERATIONS];
 static unsigned buffers[OPERATIONS]; /* plain: written by the kernel */
 static int codes[OPERATIONS];
-static unsigned takes;              /* plain: written by uring_take() */
+static unsigned takes; /* plain: written by uring_take() */
 static unsigned expected;
 
 /* ---- the kernel -------------------------------------------------------------------- */
@@ -185,7 +185,8 @@ static void reads(unsigned i, uint64_t deadline_ns)
 	waiter_begin(i);
 	code = await(&files_verb, &files, (uintptr_t)op, deadline_ns);
 	if (code == 0)
-		explore_assert(op->result == 4 && explore_read(buffers[i]) == 7);
+		explore_assert(op->result == 4 &&
+			       explore_read(buffers[i]) == 7);
 	else
 		explore_assert(code == -ETIMEDOUT &&
 			       deadline_ns != SKUA_FOREVER_NS &&
@@ -243,8 +244,7 @@ static void none_left(void)
 }
 
 static const struct explore_case cases[] = {
-	{ EXPLORE_PASS("read", setup, none_left, reads_0, carries_out_0,
-		       reaps),
+	{ EXPLORE_PASS("read", setup, none_left, reads_0, carries_out_0, reaps),
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("read__deadline", setup, none_left, reads_0_soon,
 		       carries_out_0, reaps),

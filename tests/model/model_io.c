@@ -32,6 +32,7 @@ static atomic_u64 queue; /* bytes, and PEER */
 static atomic_u32 events;
 static atomic_u64 missing; /* attempts to accept that fail */
 static unsigned open_fd;   /* plain: 1 while the descriptor is open */
+static unsigned driver;    /* plain: 1 while there is a driver */
 static unsigned letter;    /* plain: from the sender to the reader */
 static uint64_t sent, got;
 static unsigned closes;
@@ -52,6 +53,11 @@ static ssize_t model_read(size_t size)
 			return word & PEER ? 0 : -EAGAIN;
 	} while (!atomic_cas_acq_rel(&queue, &word, word - taken));
 	return (ssize_t)taken;
+}
+
+static void model_detach(void)
+{
+	explore_assert(explore_read(driver) == 1);
 }
 
 static int model_close(void)
@@ -83,9 +89,10 @@ static int model_accept(void)
 }
 
 #define table_find(fd)                        ((void)(fd), &the_slot)
+#define table_next(fd)                        ((fd) == 0 ? 0 : -1)
 #define table_make(fd)                        ((void)(fd), &the_slot)
-#define driver_attach(driver, fd, data)       ((void)(driver), (void)(data), 0)
-#define driver_detach(driver, fd)             ((void)(driver))
+#define driver_attach(in, fd, data)           ((void)(in), (void)(data), 0)
+#define driver_detach(in, fd)                 ((void)(in), model_detach())
 #define kernel_read(fd, socket, buffer, size) ((void)(buffer), model_read(size))
 #define kernel_close(fd)                      ((void)(fd), model_close())
 #define kernel_shutdown(fd, how)              (happen((uint32_t)(how)), 0)
@@ -119,6 +126,7 @@ static void setup(void)
 	atomic_init(&events, 0);
 	atomic_init(&missing, 0);
 	open_fd = letter = closes = 0;
+	driver = 1;
 	sent = got = 0;
 	memset(codes, 0, sizeof(codes));
 	attach_fd();
@@ -309,6 +317,15 @@ static void detaches_and_attaches(void)
 	explore_write(open_fd, 2);
 	explore_assert(attach_kind(&pool, FD, IO_SOCKET, &again) == 0);
 	explore_assert(again.serial != before.serial);
+}
+
+/* The runtime is destroyed. */
+static void destroys(void)
+{
+	int first;
+
+	attach_close_all(&pool, &first);
+	explore_write(driver, 0);
 }
 
 /* ---- accept, with a descriptor missing ---------------------------------------- */
@@ -504,6 +521,11 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(3, 1) },
 	{ EXPLORE_PASS("detach__shutdown", setup, closed_once, shuts_down,
 		       detaches) },
+	{ EXPLORE_PASS("destroy__close__try", setup, closed_once,
+		       tries_unless_closed, closes_it, destroys),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("destroy__read", setup, closed_once, reads_unless_closed,
+		       destroys) },
 	{ EXPLORE_PASS("reattach__stale_read__stale_event", setup_empty,
 		       attached_anew, sends, reads_unless_closed, reaps,
 		       detaches_and_attaches),

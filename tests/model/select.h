@@ -112,7 +112,7 @@ static unsigned long starving_ns;
 
 #undef finish
 
-#include "core/api/select_join.c"
+#include "core/select/select_join.c"
 
 /* ---- variants --------------------------------------------------------------- */
 
@@ -166,7 +166,7 @@ static bool take_grant_of_case(struct skua_wait *wait)
 #define await_begin(wait, verb, amount) begin_case((wait), (verb), (amount))
 #define await_take_grant(wait)          take_grant_of_case((wait))
 
-#include "core/api/select_api.c"
+#include "core/select/select.c"
 
 /* ---- fixture ---------------------------------------------------------------- */
 

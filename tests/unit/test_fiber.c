@@ -219,7 +219,7 @@ TEST(await__woken_by_a_thread__goes_on)
 	destroy(rt);
 }
 
-static int await_cancel(struct call *it)
+static int await_the_cancel(struct call *it)
 {
 	gate_open(it->arg);
 	while (!skua_task_cancelled(&it->fiber.task))
@@ -233,7 +233,7 @@ TEST(await__cancelled__returns)
 	struct gate waits = { 0 };
 	struct call it = { .rt = rt };
 
-	call_init(&it, await_cancel, &waits);
+	call_init(&it, await_the_cancel, &waits);
 	spawn(rt, &it.fiber.task);
 	gate_wait(&waits);
 	assert_int_equal(skua_task_cancel(&it.fiber.task), 0);
@@ -252,7 +252,7 @@ TEST(await__group_cancelled__all_end)
 
 	assert_int_equal(skua_group_init(&group, rt), 0);
 	for (unsigned i = 0; i < FIBERS; i++) {
-		call_init(&calls[i], await_cancel, &waits);
+		call_init(&calls[i], await_the_cancel, &waits);
 		assert_int_equal(skua_group_spawn(&group, &calls[i].fiber.task),
 				 0);
 	}
@@ -748,7 +748,7 @@ TEST(fiber__tracked__shown_by_its_function)
 	struct gate waits = { 0 };
 	struct call it = { .rt = rt };
 
-	call_init(&it, await_cancel, &waits);
+	call_init(&it, await_the_cancel, &waits);
 	spawn(rt, &it.fiber.task);
 	gate_wait(&waits);
 	assert_true(table_shows(rt, (const void *)(uintptr_t)call_act));

@@ -135,6 +135,8 @@ static int use_in_child(void)
 	    skua_io_detach(*io) != -EOWNERDEAD ||
 	    skua_io_attach(forked_rt, fd, 0, &again) != -EOWNERDEAD)
 		return 1;
+	if (THREAD_SANITIZED) /* which starts no thread here */
+		return 0;
 	if (skua_runtime_create(&own, NULL, NULL) ||
 	    skua_io_attach(own, fd, 0, &again))
 		return 2;
@@ -158,7 +160,7 @@ TEST(handle__in_a_forked_child__eownerdead_but_the_child_may_attach)
 	assert_int_equal(
 		skua_io_read(forked_pair.ends[0], &byte, 1, SKUA_FOREVER_NS),
 		1);
-	assert_int_equal(byte, 'y');
+	assert_int_equal(byte, THREAD_SANITIZED ? 'x' : 'y');
 	pair_close(&forked_pair);
 	destroy(forked_rt);
 }

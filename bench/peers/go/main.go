@@ -567,6 +567,7 @@ func init() {
 		{"select_2", "A task answers items from 2 channels, by a select", setupSelect2},
 		{"select_8", "A task answers items from 8 channels, by a select", setupSelect8},
 		{"spsc", "A task sends, and another one receives", setupSpsc},
+		{"files", "Tasks read and write blocks of a file", setupFiles},
 		{"oneshot", "A task sends a number once, and receives it", setupOneshot},
 		{"broadcast", "A task sends numbers, and four receive each", setupBroadcast},
 		{"watch", "Two tasks set a number, and wait for the other's", setupWatch},

@@ -58,6 +58,7 @@
 mod blocking;
 mod channels;
 mod echo;
+mod files;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod rpc;
@@ -601,6 +602,11 @@ const PEER: Peer = Peer {
             "spsc",
             "A task sends, and another one receives",
             channels::spsc,
+        ),
+        case(
+            "files",
+            "Tasks read and write blocks of a file",
+            files::files,
         ),
         case(
             "oneshot",

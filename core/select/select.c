@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * select_api.c - wait for the first of several operations
+ * select.c - wait for the first of several operations
  *
  * A select is an operation whose step (await.h) runs the steps of its cases. Each case has a
  * wait in the list of its object, as if its operation were called alone. The select has a
@@ -18,7 +18,7 @@
  */
 #include <errno.h>
 
-#include "core/api/select_join.h"
+#include "core/select/select_join.h"
 #include "core/base/clock.h"
 #include "core/channel/verbs.h"
 #include "core/sync/verbs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* select_join.c - see select_join.h */
-#include "core/api/select_join.h"
+#include "core/select/select_join.h"
 
 #include <errno.h>
 
