@@ -129,13 +129,13 @@ ROWS = [
         "Channels, oneshots, broadcasts, watches: no item is lost or received twice; W3: order; "
         "W4: linearizable, beside deadlines and cancels",
         "explorer, on core/'s code",
-        r"model\.(channel|oneshot|broadcast|watch)",
+        r"model\.(channel|spsc|oneshot|broadcast|watch)",
         explored,
     ),
     (
         "The same with many threads",
         "stress",
-        r"stress\.(channels|histories)",
+        r"stress\.(channels|spsc|histories)",
         stressed,
     ),
     (

@@ -132,11 +132,35 @@ void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 	set_phase(wait, WAIT_ARMED);
 }
 
+/* The object was freed, or initialised again, while the wait was in its list. */
+static void check_listed(const struct skua_waiters *waiters,
+			 const struct skua_wait *wait)
+{
+#ifndef NDEBUG
+	const struct skua_wait *next = wait->link[NEXT];
+	const struct skua_wait *previous = wait->link[PREVIOUS];
+
+	if ((next ? next->link[PREVIOUS] : waiters->last) == wait &&
+	    (previous ? previous->link[NEXT] : waiters->first) == wait)
+		return;
+	fprintf(stderr,
+		"skua: the object at %p was freed or initialised again, and a "
+		"wait for it is still armed. Keep an object in place until "
+		"every call on it has returned\n",
+		wait->object);
+	abort();
+#else
+	(void)waiters;
+	(void)wait;
+#endif
+}
+
 static void remove_locked(struct skua_waiters *waiters, struct skua_wait *wait)
 {
 	struct skua_wait *next = wait->link[NEXT];
 	struct skua_wait *previous = wait->link[PREVIOUS];
 
+	check_listed(waiters, wait);
 	*(next ? &next->link[PREVIOUS] : &waiters->last) = previous;
 	*(previous ? &previous->link[NEXT] : &waiters->first) = next;
 	waiters->count--;

@@ -4,7 +4,8 @@
  *
  * Items are copied in and out. A channel and the memory of its items belong to the
  * program, which keeps them in place until every call on the channel has returned.
- * Nothing is allocated, and no runtime is needed.
+ * Nothing is allocated, and no runtime is needed. A debug build of the library ends the process
+ * when a wait is given up whose object was cleared or initialised again, and names the object.
  *
  * How many threads and tasks may call at the same time:
  *

@@ -4,6 +4,7 @@
 
 #include "core/task/task.h"
 #include "core/wait/wait.h"
+#include "skua/channel.h"
 #include "skua/sync.h"
 #include "tests/unit/tasks.h"
 
@@ -89,6 +90,60 @@ TEST(poll__cancels_its_wait_and_ends__is_fine)
 	assert_int_equal(skua_task_join(&it.task), 0);
 	assert_int_equal(skua_mutex_unlock(&mutex), 0);
 	assert_int_equal(skua_runtime_destroy(rt), 0);
+}
+
+/* ---- objects that are freed --------------------------------------------------- */
+
+#ifndef NDEBUG
+static struct skua_channel channel;
+
+static void *receive_for_long(void *arg)
+{
+	uint64_t item;
+
+	skua_channel_receive(&channel, &item,
+			     skua_now_ns() + UINT64_C(100000000));
+	return arg;
+}
+
+static void make_channel(void)
+{
+	static uint64_t memory[SKUA_CHANNEL_BYTES(2, 8) / 8];
+
+	assert_int_equal(skua_channel_init(&channel, memory, 2, 8), 0);
+}
+
+static void free_under_a_wait(void)
+{
+	pthread_t thread;
+	uint32_t count = 0;
+
+	make_channel();
+	if (pthread_create(&thread, NULL, receive_for_long, NULL) != 0)
+		return;
+	while (count == 0) {
+		waiters_lock(&channel.receivers);
+		count = channel.receivers.count;
+		waiters_unlock(&channel.receivers);
+		sched_yield();
+	}
+	make_channel();
+	pthread_join(thread, NULL);
+}
+#endif
+
+TEST(channel__made_again_under_a_wait__named)
+{
+#ifdef NDEBUG
+	skip_aloud(NO_ASSERTS);
+#else
+	if (THREAD_SANITIZED) {
+		skip_aloud("TSan starts no threads in the child of a fork()");
+		return;
+	}
+	assert_true(aborts_saying(free_under_a_wait,
+				  "was freed or initialised again"));
+#endif
 }
 
 /* In a release build, such a task keeps its wait until the object is granted, and then
