@@ -99,7 +99,7 @@ static void stays_idle(unsigned workers, unsigned pollers)
 
 	for (unsigned i = 0; i < pollers; i++)
 		source_add(&sources[i], rt, i);
-	for (unsigned n = 0; n < 5 && least_ns > limit_ns; n++) {
+	for (unsigned n = 0; n < 50 && least_ns > limit_ns; n++) {
 		uint64_t cpu_ns;
 
 		/* The sentinel has looks to do. */
@@ -248,7 +248,8 @@ TEST(rescue__child_late_in_a_long_poll__starts_in_time)
 		unsigned in_time = 0;
 
 		/* Others may have the CPUs for a while. */
-		for (unsigned n = 0; n < 5 && in_time < COUNT_LATE * 3 / 4; n++)
+		for (unsigned n = 0; n < 50 && in_time < COUNT_LATE * 3 / 4;
+		     n++)
 			in_time = count_in_time(rt, delays * delay_ns, delay_ns,
 						COUNT_LATE);
 		print_message("after %llu delays: %u of %u in time\n",
