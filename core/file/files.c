@@ -84,7 +84,7 @@ static int begin(struct files *files, struct skua_wait *wait)
 		waiters_unlock(&files->waiters);
 		return code;
 	}
-	/* What the kernel has in memory is complete by now. */
+	/* An operation on data in memory is complete by now. */
 	if (uring_has_done(ring))
 		files_reap(files);
 	return -EAGAIN;
@@ -184,7 +184,7 @@ void files_run(struct skua_blocking *call)
 	struct skua_file_op *op = (struct skua_file_op *)call;
 
 	/* The loop repeats when a signal of the program interrupted the call. After
-	 * that, a descriptor that was to be closed is closed. */
+	 * that, a descriptor is closed nevertheless. */
 	do {
 		op->result = carry_out(op);
 		if (op->result < 0)

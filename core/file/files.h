@@ -13,7 +13,7 @@
  * uring_cancel() returns, and the step is part of this operation.
  *
  * The ring is made at the first operation, and stays. A runtime without one, as on kernels
- * that refuse it, uses the blocking pool. So does an operation that the ring declines.
+ * that refuse it, uses the blocking pool, also for an operation that the ring declines.
  */
 #ifndef SKUA_CORE_FILE_FILES_H
 #define SKUA_CORE_FILE_FILES_H

@@ -249,7 +249,7 @@ def stall__reported__of_the_size_told(lib):
     hooks.set(hooks.size - WORD, "@P", address_of(lib.keep(REPORT(report))))
     config = lib.config()
     config.set(56, "@P", hooks.at())
-    config.set(config.size - 16, "@QiI", 1000000, NO_STALL_SIGNAL, 0)
+    config.set(config.size - 32, "@QiI", 1000000, NO_STALL_SIGNAL, 0)
     runtime = lib.create(config)
     task = lib.task(lambda task: DONE if reported.wait(60) else DONE)
     lib.call("skua_runtime_block_on", runtime, task.at())
