@@ -355,10 +355,20 @@ unsigned attach_close_all(struct pool *pool, int *first)
 static void event(struct io_slot *slot, enum io_direction way, uint32_t serial,
 		  uint64_t bits, struct wait_chain *chain)
 {
-	struct skua_wait *wait = slot_event(slot, way, serial, bits);
+	struct skua_wait *wait;
+	bool held = false;
 
+	/* The loop repeats once, as a holder, if a wait is armed. If the caller cannot
+	 * become one, a close takes care of the wait. */
+	while (slot_event(slot, way, serial, bits, held, &wait) == -EBUSY) {
+		if (attach_hold(slot, serial))
+			return;
+		held = true;
+	}
 	if (wait)
 		wait_choose_alone(wait, false, chain);
+	if (held)
+		attach_drop(slot);
 }
 
 void attach_deliver(struct driver *driver, uint64_t data, uint32_t events)

@@ -259,17 +259,24 @@ static inline bool slot_withdraw(struct io_slot *slot, enum io_direction way,
 /**
  * slot_event - note an event of the driver
  * @bits: IO_READY, or IO_READY | IO_ENDING
+ * @held: the caller is a holder
+ * @wait: receives the wait that it has chosen, for the caller to grant; or NULL
  *
- * Return: the wait that it has chosen, for the caller to grant; NULL: none.
+ * Only a holder may choose a wait: between its compare-exchange and its load of the address,
+ * a close might otherwise end the attachment, and a wait of the next one might be in the
+ * slot.
+ *
+ * Return: 0; -EBUSY: a wait is armed, and the caller holds nothing.
  */
-static inline struct skua_wait *slot_event(struct io_slot *slot,
-					   enum io_direction way,
-					   uint32_t serial, uint64_t bits)
+static inline int slot_event(struct io_slot *slot, enum io_direction way,
+			     uint32_t serial, uint64_t bits, bool held,
+			     struct skua_wait **wait)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t word = atomic_load_relaxed(&slot->word[way]);
 	uint64_t next;
 
+	*wait = NULL;
 	/* Acquire: the wait. Pairs with slot_arm(). Release: what the event
 	 * announced. Pairs with slot_claim(), slot_resume() and slot_retry(). It
 	 * writes also if all bits are set: the load may be older than a claim
@@ -277,13 +284,17 @@ static inline struct skua_wait *slot_event(struct io_slot *slot,
 	 * word. */
 	do {
 		if (!slot_open(word, serial))
-			return NULL;
+			return 0;
 		next = word | bits;
-		if ((word & (IO_OWNER | IO_DELAYED)) == IO_ARMED)
+		if ((word & (IO_OWNER | IO_DELAYED)) == IO_ARMED) {
+			if (!held)
+				return -EBUSY;
 			next |= IO_CHOSEN;
+		}
 	} while (!atomic_cas_acq_rel(&slot->word[way], &word, next));
-	return (word & (IO_OWNER | IO_DELAYED)) == IO_ARMED ? slot->wait[way]
-							    : NULL;
+	if ((word & (IO_OWNER | IO_DELAYED)) == IO_ARMED)
+		*wait = slot->wait[way];
+	return 0;
 }
 
 /**

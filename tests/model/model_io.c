@@ -306,17 +306,24 @@ static void detaches(void)
 	model_close();
 }
 
-/* The kernel uses the number again. */
+/* The kernel uses the number again, and the next reader puts a wait into the slot. */
 static void detaches_and_attaches(void)
 {
+	struct skua_wait *wait = &waiters[3].waits[0];
 	struct skua_io before = io;
 	struct skua_io again;
+	bool ready;
 
 	codes[1] = skua_io_detach(before);
 	explore_assert(codes[1] == FD);
 	explore_write(open_fd, 2);
 	explore_assert(attach_kind(&pool, FD, IO_SOCKET, &again) == 0);
 	explore_assert(again.serial != before.serial);
+	explore_assert(slot_claim(&the_slot, IO_READ, again.serial, &ready) ==
+		       0);
+	explore_assert(
+		slot_arm(&the_slot, IO_READ, wait, IO_DELAYED | IO_READY) == 0);
+	explore_assert(slot_withdraw(&the_slot, IO_READ, again.serial));
 }
 
 /* The runtime is destroyed. */
