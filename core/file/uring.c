@@ -155,7 +155,11 @@ void uring_cancel(struct uring *uring, uint64_t tag)
 
 bool uring_has_done(const struct uring *uring)
 {
-	return io_uring_cq_ready(&uring->ring) > 0;
+	const struct io_uring_cq *cq = &uring->ring.cq;
+
+	/* Relaxed, both: a hint. uring_take() acquires. */
+	return atomic_load_relaxed((const atomic_u32 *)cq->ktail) !=
+	       atomic_load_relaxed((const atomic_u32 *)cq->khead);
 }
 
 unsigned uring_take(struct uring *uring, struct uring_done *out, unsigned count)
