@@ -254,7 +254,7 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(1, 1) },
 	{ EXPLORE_PASS("two__deadline", setup_two, none_left, reads_0_soon,
 		       reads_1, carries_out_both, reaps),
-	  EXPLORE_WITHIN(2, 1) },
+	  EXPLORE_WITHIN(1, 1) },
 };
 
 EXPLORE_MAIN(cases)
