@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_waits.c - waits for locks and channels: which item contains one, who held the
- * lock, and what the holder did meanwhile
+ * ledger_waits.c - waits for locks and channels: the item that contains one, the holder
+ * of the lock, and what the holder did meanwhile
  *
  * A holder is known from when a task began to wait for its lock (EVENT_HELD), and from
  * when a task was woken that then got the lock. In between, a task may take and leave

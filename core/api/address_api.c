@@ -15,6 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/io/io_address.h"
+#include "core/io/kernel.h"
 #include "core/io/socket.h"
 #include "core/runtime/runtime.h"
 #include "core/wait/await.h"
@@ -35,7 +36,7 @@ static int attach(struct skua_runtime *rt, int fd, unsigned flags,
 
 	if (!code)
 		return 0;
-	socket_close(fd);
+	kernel_close(fd);
 	return error_set(err, code,
 			 "address \"%.50s\": the socket cannot be attached to "
 			 "the runtime: %s",
@@ -251,7 +252,7 @@ static void add_found(struct attempts *it, const struct addrinfo *found)
 static void give_up(struct attempts *it, unsigned i, int error)
 {
 	socket_events_remove(it->events.fd, it->fds[i]);
-	socket_close(it->fds[i]);
+	kernel_close(it->fds[i]);
 	it->fds[i] = -1;
 	it->pending--;
 	it->error = error;
@@ -273,7 +274,11 @@ static int begin_attempt(struct attempts *it)
 	}
 	it->fds[i] = fd;
 	it->pending++;
-	code = socket_connect(fd, address);
+	code = kernel_connect(fd, (const struct sockaddr *)&address->socket,
+			      address->length);
+	/* The queue of a Unix socket is full. -EAGAIN would mean something else. */
+	if (code == -EAGAIN)
+		code = -ECONNREFUSED;
 	if (code == 0)
 		return fd;
 	if (code == -EINPROGRESS)
@@ -291,7 +296,7 @@ static int reap(struct attempts *it)
 	int i;
 
 	while ((i = socket_events_take(it->events.fd)) >= 0) {
-		int code = socket_result(it->fds[i]);
+		int code = kernel_error(it->fds[i]);
 
 		if (code == 0)
 			return it->fds[i];
@@ -339,7 +344,7 @@ static int open_events(struct skua_runtime *rt, struct skua_io *out)
 	int code = fd < 0 ? fd : skua_io_attach(rt, fd, 0, out);
 
 	if (code && fd >= 0)
-		socket_close(fd);
+		kernel_close(fd);
 	return code;
 }
 
@@ -357,7 +362,7 @@ static int connect_any(struct skua_runtime *rt, struct attempts *it,
 	skua_io_close(it->events);
 	for (unsigned i = 0; i < it->next; i++) {
 		if (it->fds[i] >= 0 && it->fds[i] != fd)
-			socket_close(it->fds[i]);
+			kernel_close(it->fds[i]);
 	}
 	return fd;
 }

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
-#include <unistd.h>
+
+#include "core/io/kernel.h"
 
 /* The result of a system call, which is negative if it failed. */
 static int result(int code, int saved)
@@ -14,14 +15,6 @@ static int result(int code, int saved)
 
 	errno = saved;
 	return code < 0 ? -error : code;
-}
-
-__attribute__((noinline)) void socket_close(int fd)
-{
-	int saved = errno;
-
-	close(fd);
-	errno = saved;
 }
 
 __attribute__((noinline)) int socket_open(int family)
@@ -73,36 +66,8 @@ socket_listen(const struct socket_address *address, int backlog,
 	code = result(bind_and_listen(fd, address, backlog, reuse_port), saved);
 	if (!code)
 		return fd;
-	socket_close(fd);
+	kernel_close(fd);
 	return code;
-}
-
-/* ---- connect ---------------------------------------------------------------- */
-
-__attribute__((noinline)) int
-socket_connect(int fd, const struct socket_address *address)
-{
-	int saved = errno;
-	int code = result(connect(fd, (const struct sockaddr *)&address->socket,
-				  address->length),
-			  saved);
-
-	/* After a signal, the kernel goes on. A Unix socket whose queue is full has
-	 * -EAGAIN, which would mean something else here. */
-	if (code == -EINTR)
-		return -EINPROGRESS;
-	return code == -EAGAIN ? -ECONNREFUSED : code;
-}
-
-__attribute__((noinline)) int socket_result(int fd)
-{
-	int saved = errno;
-	int error = 0;
-	socklen_t length = sizeof(error);
-	int code = result(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length),
-			  saved);
-
-	return code ? code : -error;
 }
 
 /* ---- events ----------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * socket.h - the kernel's calls for sockets that are not attached yet
+ * socket.h - the kernel's calls for sockets that are not attached yet, beside those of
+ * kernel.h
  *
  * They return a negative errno value instead of errno, which they leave as it is. None is
  * inlined: a fiber goes on in another thread after a wait, so the address of errno must
@@ -32,14 +33,6 @@ int socket_listen(const struct socket_address *address, int backlog,
 
 /* socket_open - create a socket. Return: as socket_listen() */
 int socket_open(int family);
-
-/* socket_connect - begin to connect. Return: 0; -EINPROGRESS; another negative errno */
-int socket_connect(int fd, const struct socket_address *address);
-
-/* socket_result - return how an attempt to connect has ended: 0 or a negative errno */
-int socket_result(int fd);
-
-void socket_close(int fd);
 
 /* socket_events - create a descriptor that is readable when one of some sockets can be
  * written. Return: as socket_listen() */

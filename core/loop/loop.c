@@ -15,8 +15,8 @@
  * everything once more, and sleeps in park() until a waker claims it, a deadline
  * comes or, if it is the leader, a descriptor has an event. core/idle/IDLE.md
  * proves that no wake-up is lost on this way. A worker that has stolen a job runs
- * it in run_job(), and runs its own tasks between two jobs. A worker with a poller that has no park never sleeps: it calls
- * stay_awake() again and again.
+ * it in run_job(), and runs its own tasks between two jobs. A worker with a poller
+ * that has no park never sleeps: it calls stay_awake() again and again.
  *
  * The life of a shutdown. pool_close() refuses spawns from outside. pool_cancel(),
  * which is optional, sets a flag by which each poll learns that its task is
