@@ -235,12 +235,14 @@ TEST(probe__attached__arguments_are_where_the_note_says)
 
 /* The work of a worker, by its hooks and by the probes on its thread. */
 struct observed {
+	struct skua_worker_stats stats; /* at its end */
 	uint64_t parked;
 	uint64_t unparked;
 	int fds[COUNT_OF(probes)]; /* in the order of probes[] */
 };
 
 static struct observed observed[WORKERS];
+static struct skua_runtime *runtime;
 
 /* By each worker, for itself: a count that threads inherit is not exact. */
 static void start_worker(void *ctx, unsigned worker)
@@ -262,6 +264,13 @@ static void count_unpark(void *ctx, unsigned worker)
 	observed[worker].unparked++;
 }
 
+/* Here, and not after the drain: until now it may have searched and parked. */
+static void stop_worker(void *ctx, unsigned worker)
+{
+	(void)ctx;
+	skua_runtime_worker_stats(runtime, worker, &observed[worker].stats);
+}
+
 /* The hits of a probe on the threads of all workers. */
 static uint64_t sum_hits(size_t probe)
 {
@@ -276,8 +285,6 @@ static uint64_t sum_hits(size_t probe)
 }
 
 static struct skua_task tasks[TASKS];
-static struct skua_runtime *runtime;
-
 static enum skua_poll poll_leaf(struct skua_task *self)
 {
 	(void)self;
@@ -297,21 +304,19 @@ static enum skua_poll poll_root(struct skua_task *self)
 }
 
 /* All in the small queue of one worker, from which three others steal. */
-static struct skua_stats run_tasks(void)
+static void run_tasks(void)
 {
 	struct skua_hooks hooks = { .worker_start = start_worker,
+				    .worker_stop = stop_worker,
 				    .worker_park = count_park,
 				    .worker_unpark = count_unpark };
 	struct skua_task root = SKUA_TASK_INIT(poll_root);
-	struct skua_stats stats;
 
 	runtime = RUNTIME(.workers = WORKERS, .queue_capacity = 64,
 			  .hooks = &hooks, .flags = SKUA_NO_ENV);
 	assert_int_equal(skua_task_spawn(runtime, &root), 0);
 	assert_int_equal(skua_runtime_drain(runtime), 0);
-	assert_int_equal(skua_runtime_stats(runtime, &stats), 0);
 	assert_int_equal(skua_runtime_destroy(runtime), 0);
-	return stats;
 }
 
 #define LATER 10
@@ -367,30 +372,35 @@ TEST(lifo_flush__attached_later__tells_of_what_came_after)
 /* After the others: it leaves probes attached. */
 TEST(runtime__attached__hits_agree_with_counters)
 {
-	struct skua_stats stats;
-	uint64_t parked = 0;
-	uint64_t unparked = 0;
+	struct observed sum = { .parked = 0 };
 
 	close(attach_or_skip("steal"));
-	stats = run_tasks();
+	run_tasks();
 	for (unsigned i = 0; i < WORKERS; i++) {
-		parked += observed[i].parked;
-		unparked += observed[i].unparked;
+		const struct skua_worker_stats *stats = &observed[i].stats;
+
+		sum.parked += observed[i].parked;
+		sum.unparked += observed[i].unparked;
+		sum.stats.steals += stats->steals;
+		sum.stats.searches_failed += stats->searches_failed;
+		sum.stats.global_batch_fetches += stats->global_batch_fetches;
+		sum.stats.overflows += stats->overflows;
+		sum.stats.overflows_single += stats->overflows_single;
+		sum.stats.tasks_polled += stats->tasks_polled;
 	}
-	assert_int_equal(sum_hits(PROBE_steal), stats.total.steals);
-	assert_int_equal(sum_hits(PROBE_steal_fail),
-			 stats.total.searches_failed);
-	assert_int_equal(sum_hits(PROBE_park), parked);
-	assert_int_equal(sum_hits(PROBE_unpark), unparked);
+	assert_int_equal(sum_hits(PROBE_steal), sum.stats.steals);
+	assert_int_equal(sum_hits(PROBE_steal_fail), sum.stats.searches_failed);
+	assert_int_equal(sum_hits(PROBE_park), sum.parked);
+	assert_int_equal(sum_hits(PROBE_unpark), sum.unparked);
 	assert_int_equal(sum_hits(PROBE_inject),
-			 stats.total.global_batch_fetches);
-	assert_true(stats.total.overflows > 0);
+			 sum.stats.global_batch_fetches);
+	assert_true(sum.stats.overflows > 0);
 	assert_int_equal(sum_hits(PROBE_overflow),
-			 stats.total.overflows + stats.total.overflows_single);
+			 sum.stats.overflows + sum.stats.overflows_single);
 	/* Those that begin with the hook, or before. */
 	assert_int_equal(sum_hits(PROBE_worker_stop), WORKERS);
-	assert_int_equal(sum_hits(PROBE_task_begin), stats.total.tasks_polled);
-	assert_int_equal(sum_hits(PROBE_task_end), stats.total.tasks_polled);
+	assert_int_equal(sum_hits(PROBE_task_begin), sum.stats.tasks_polled);
+	assert_int_equal(sum_hits(PROBE_task_end), sum.stats.tasks_polled);
 }
 
 /* Last, and the semaphores are not checked: some kernels raise them twice for
