@@ -40,14 +40,30 @@ void reap_resign_if_long(struct worker *w)
 		driver_resign(driver, w->index);
 }
 
+/* Has the worker polled as many tasks as it had after its last look? Until then the tasks
+ * of further events would wait behind them. */
+static bool round_over(const struct worker *w)
+{
+	return (int64_t)(w->area.counters.tasks_polled - w->round_end) >= 0;
+}
+
+static void begin_round(struct worker *w)
+{
+	w->round_end =
+		w->area.counters.tasks_polled + local_queue_length(w->queue);
+}
+
 /* Return how old the last look must be. A leader without work looks at each step. */
 static uint64_t look_age_ns(const struct worker *w, bool busy)
 {
 	const struct driver *driver = &w->pool->driver;
+	bool leads = driver_leads(driver, w->index) || !driver_led(driver);
 
-	if (driver_leads(driver, w->index) || !driver_led(driver))
-		return busy ? DRIVER_LOOK_NS : 0;
-	return busy ? DRIVER_HELP_NS : DRIVER_LOOK_NS;
+	if (!busy)
+		return leads ? 0 : DRIVER_LOOK_NS;
+	if (!round_over(w))
+		return DRIVER_ROUND_NS;
+	return leads ? DRIVER_LOOK_NS : DRIVER_HELP_NS;
 }
 
 bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
@@ -62,5 +78,6 @@ bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
 	if (!driver_take(driver, now_ns, look_age_ns(w, busy), &batch))
 		return false;
 	reap_deliver_owner(w, &batch);
+	begin_round(w);
 	return true;
 }

@@ -80,6 +80,9 @@ struct worker {
 	 * calls of that poll that did not wait (call.h). */
 	uint64_t io_poll;
 	uint32_t io_calls;
+	/* Value of tasks_polled at which it has polled as many tasks as it had after its
+	 * last look for events. */
+	uint64_t round_end;
 	struct spin spin;       /* its recent gaps */
 	uint64_t idle_since_ns; /* when the current gap began */
 	struct worker_telemetry telemetry;
