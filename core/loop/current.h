@@ -19,7 +19,8 @@ static inline struct worker *current_here(void)
 {
 	struct worker *worker = current_worker;
 
-	return worker && pool_alive(worker->pool) ? worker : NULL;
+	return worker && *worker->generation_here == worker->generation ? worker
+									: NULL;
 }
 
 /* current_polls - does the calling thread poll @task at this moment? */

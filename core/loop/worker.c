@@ -7,6 +7,8 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		 struct local_queue *queue, struct timer_slot *slots)
 {
 	worker->pool = pool;
+	worker->generation = pool->generation;
+	worker->generation_here = pool->generation_here;
 	worker->queue = queue;
 	worker->index = index;
 	worker->area.index = index;

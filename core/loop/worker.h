@@ -30,6 +30,9 @@ struct worker {
 	struct inject_group *inject; /* what enters at its group */
 	unsigned index;
 	unsigned group; /* its LLC group */
+	/* Those of the pool, beside the other fields that each call from a poll reads. */
+	uint32_t generation;
+	const uint32_t *generation_here;
 
 	/* Accessed by the worker only. */
 	alignas(CACHE_PAIR) struct rng rng;
