@@ -145,6 +145,33 @@ struct area_runtime {
 
 	/* The address of the struct area_blocking. */
 	uint64_t blocking;
+
+	/* The descriptors, which all runtimes of a library share: the address of
+	 * descriptor_chunks addresses, each of descriptor_slots struct area_descriptor; 0:
+	 * none of these was ever attached. Descriptor n is in chunk n / descriptor_slots. */
+	uint64_t descriptors;
+	uint32_t descriptor_chunks;
+	uint32_t descriptor_slots;
+	/* The owner of the descriptors that are attached to this runtime. */
+	uint64_t descriptor_owner;
+};
+
+/* Bits of the words of a descriptor. */
+#define AREA_IO_WAITER \
+	UINT64_C(3) /* AREA_IO_ARMED, or no task or thread waits */
+#define AREA_IO_ARMED   UINT64_C(2)
+#define AREA_IO_DELAYED UINT64_C(32) /* a failed call is tried again later */
+
+/* A descriptor. Writers: threads in calls on it, or that take events. */
+struct area_descriptor {
+	uint64_t word[2]; /* for reading, for writing: AREA_IO_... */
+	uint64_t wait[2]; /* address of the struct area_armed that is armed */
+	uint64_t owner;   /* area_runtime.descriptor_owner */
+	uint64_t reserved_1;
+	int32_t fd; /* its number */
+	uint8_t reserved_2[3];
+	uint8_t connecting; /* it is written to in order to connect */
+	uint64_t reserved_3;
 };
 
 /* The pool of threads for calls that block. Writers: threads that hold the lock of its
@@ -207,7 +234,7 @@ enum area_wait_kind {
 	AREA_WAITS_SPSC_RECEIVE,
 	AREA_WAITS_BLOCKING, /* object: the library's pool of threads */
 	AREA_WAITS_SELECT,   /* object: a struct area_select */
-	AREA_WAITS_IO_READ,  /* object: a slot of core/io/slot.h */
+	AREA_WAITS_IO_READ,  /* object: a struct area_descriptor */
 	AREA_WAITS_IO_WRITE,
 	AREA_WAITS_FILE, /* object: the files of a runtime */
 	AREA_WAITS_COUNT,

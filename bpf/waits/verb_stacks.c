@@ -96,7 +96,7 @@ static bool read_one(struct stacks *s, uint32_t fiber)
 static void print(struct stacks *s, const struct one *one, unsigned count)
 {
 	const struct target_fiber *fiber = &s->waits.fibers.list[one->fiber];
-	char name[TARGET_NAME], state[3 * TARGET_NAME];
+	char name[TARGET_NAME], state[WAITS_STATE];
 
 	target_name(s->waits.target, fiber->type, fiber->fn, name);
 	if (count > 1)
@@ -133,7 +133,7 @@ static json_t *frames(struct stacks *s, const struct one *one)
 static bool print_json(struct stacks *s, const struct one *one)
 {
 	const struct target_fiber *fiber = &s->waits.fibers.list[one->fiber];
-	char name[TARGET_NAME], state[3 * TARGET_NAME];
+	char name[TARGET_NAME], state[WAITS_STATE];
 
 	target_name(s->waits.target, fiber->type, fiber->fn, name);
 	return json_print(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verb_waits.c - skua waits: show locks, their waiters, and deadlocks */
+/* verb_waits.c - skua waits: show locks, channels and descriptors, their waiters, and
+ * deadlocks */
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -23,8 +24,9 @@ struct options {
 static const struct args_verb verb = {
 	.doc = "Show the locks, signals and channels of a process that fibers "
 	       "wait for, or that have names: their holders or items, waiters "
-	       "and the longest wait; what the fibers wait for; and deadlocks, "
-	       "with the stacks of their fibers. The process is not stopped",
+	       "and the longest wait; descriptors that are waited for, with "
+	       "their peers; what the fibers wait for; and deadlocks, with the "
+	       "stacks of their fibers. The process is not stopped",
 	ARGS_OPTIONS({ .name = "each",
 		       .key = 'e',
 		       .doc = "List each waiter",

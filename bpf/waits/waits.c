@@ -10,6 +10,7 @@
 
 #include "bpf/cli/grow.h"
 #include "bpf/cli/sorted.h"
+#include "bpf/cli/table.h"
 #include "bpf/target/target_memory.h"
 #include "bpf/target/wait_kind.h"
 
@@ -34,12 +35,17 @@ static uint64_t read_word(struct waits *w, uint64_t address)
 	return target_read(w->target, address, &word, sizeof(word)) ? 0 : word;
 }
 
+static bool is_io(uint32_t kind)
+{
+	return kind == AREA_WAITS_IO_READ || kind == AREA_WAITS_IO_WRITE;
+}
+
 /* Does a wait of this kind have an object with a list? */
 static bool has_list(uint32_t kind)
 {
 	return kind != AREA_WAITS_JOIN && kind != AREA_WAITS_GROUP &&
 	       kind != AREA_WAITS_TIME && kind != AREA_WAITS_SELECT &&
-	       kind != AREA_WAITS_IO_READ && kind != AREA_WAITS_IO_WRITE;
+	       !is_io(kind);
 }
 
 /* The list of the object of a wait. The wait for a condition goes on as one for its
@@ -96,6 +102,10 @@ static int add_waiter(struct waits *w, struct target_party party,
 		.fiber = fiber,
 		.wait = *wait,
 		.object = object,
+		.descriptor = is_io(wait->verb.kind)
+				      ? descriptors_find(&w->descriptors,
+							 wait->armed.object)
+				      : WAITS_NOBODY,
 		.on = find_party(w, wait),
 		.next = WAITS_NOBODY,
 	};
@@ -266,6 +276,25 @@ static int compare_waiters(const void *left, const void *right)
 		     : compare_numbers(a->party.thread, b->party.thread);
 }
 
+/* Add the tasks and threads that wait for descriptors, and are no fibers. */
+static int add_io(struct waits *w)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; i < w->descriptors.count; i++)
+		for (unsigned way = 0; !code && way < DESCRIPTOR_WAYS; way++) {
+			const struct target_wait *wait =
+				&w->descriptors.list[i].wait[way];
+			struct target_party party =
+				target_party(wait->armed.waiter);
+
+			if (wait->address &&
+			    find_fiber(w, party) == WAITS_NOBODY)
+				code = add_listed(w, wait, party, WAITS_NOBODY);
+		}
+	return code;
+}
+
 /* Add the waits of threads that hold objects. */
 static int add_threads(struct waits *w)
 {
@@ -363,7 +392,9 @@ int waits_read(struct target *target, struct waits *out)
 
 	*out = (struct waits){ .target = target };
 	code = target_fibers_read(target, fibers);
-	out->more = fibers->more;
+	if (!code)
+		code = descriptors_read(target, &out->descriptors);
+	out->more = fibers->more || out->descriptors.more;
 	if (!code && fibers->count)
 		qsort(fibers->list, fibers->count, sizeof(*fibers->list),
 		      compare_fibers);
@@ -381,6 +412,8 @@ int waits_read(struct target *target, struct waits *out)
 			code = add_waiter(out, party, i, &fiber->wait, object);
 	}
 	if (!code)
+		code = add_io(out);
+	if (!code)
 		code = add_threads(out);
 	if (!code)
 		link_waiters(out);
@@ -390,6 +423,7 @@ int waits_read(struct target *target, struct waits *out)
 void waits_free(struct waits *waits)
 {
 	target_fibers_free(&waits->fibers);
+	descriptors_free(&waits->descriptors);
 	free(waits->objects);
 	free(waits->waiters);
 	*waits = (struct waits){ .target = NULL };
@@ -457,7 +491,21 @@ struct waits_side waits_all(const struct waits_object *object)
 	return all;
 }
 
-/* ---- names ---------------------------------------------------------------------- */
+/* ---- times and names -------------------------------------------------------------- */
+
+uint64_t waits_since(const struct waits *waits, uint64_t since_ns)
+{
+	return since_ns && since_ns < waits->fibers.at_ns
+		       ? waits->fibers.at_ns - since_ns
+		       : 0;
+}
+
+const char *waits_since_text(const struct waits *waits, uint64_t since_ns,
+			     char *text)
+{
+	return since_ns ? text_time(text, (double)waits_since(waits, since_ns))
+			: strcpy(text, "-");
+}
 
 const char *waits_object_name(const struct waits *waits, uint32_t object,
 			      char *text)
@@ -471,8 +519,8 @@ const char *waits_object_name(const struct waits *waits, uint32_t object,
 	return text;
 }
 
-/* Name a task by its type or function. */
-static void name_task(const struct waits *waits, uint64_t task, char *text)
+/* Name the type or function of a task. */
+static void name_type(const struct waits *waits, uint64_t task, char *text)
 {
 	struct target_party party = { .task = task };
 	uint32_t i = find_fiber(waits, party);
@@ -488,9 +536,8 @@ static void name_task(const struct waits *waits, uint64_t task, char *text)
 	}
 	if (type || fn)
 		target_name(waits->target, type, fn, name);
-	snprintf(text, 2 * TARGET_NAME, "%s %s%s0x%" PRIx64,
-		 i != WAITS_NOBODY ? "fiber" : "task", name, *name ? " " : "",
-		 task);
+	snprintf(text, 2 * TARGET_NAME, "%s%s%s",
+		 i != WAITS_NOBODY ? "fiber" : "task", *name ? " " : "", name);
 }
 
 static void name_thread(const struct waits *waits, uint64_t thread, char *text)
@@ -509,11 +556,26 @@ static void name_thread(const struct waits *waits, uint64_t thread, char *text)
 const char *waits_party_name(const struct waits *waits,
 			     struct target_party party, char *text)
 {
-	if (party.task)
-		name_task(waits, party.task, text);
-	else if (party.thread)
+	size_t length;
+
+	if (party.thread) {
 		name_thread(waits, party.thread, text);
+		return text;
+	}
+	waits_party_type(waits, party, text);
+	length = strlen(text);
+	if (party.task)
+		snprintf(text + length, 2 * TARGET_NAME - length, " 0x%" PRIx64,
+			 party.task);
+	return text;
+}
+
+const char *waits_party_type(const struct waits *waits,
+			     struct target_party party, char *text)
+{
+	if (party.task)
+		name_type(waits, party.task, text);
 	else
-		snprintf(text, 2 * TARGET_NAME, "nobody");
+		strcpy(text, party.thread ? "thread" : "nobody");
 	return text;
 }

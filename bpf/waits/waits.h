@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * waits.h - the locks and channels of a process, their holders and their waiters
+ * waits.h - the locks, channels and descriptors of a process, their holders and their waiters
  *
  * Begins with the fibers (target_fibers.h) and the objects with names, and finds more:
  * the objects that fibers wait for, and from their lists the tasks and threads that wait
- * for these. A task that is no fiber, and a thread, is found only in such a list.
+ * for these. A task that is no fiber, and a thread, is found only in such a list, or in the
+ * table of descriptors.
  */
 #ifndef SKUA_BPF_WAITS_WAITS_H
 #define SKUA_BPF_WAITS_WAITS_H
 
 #include "bpf/target/target_fibers.h"
 #include "bpf/waits/channels.h"
+#include "bpf/waits/descriptors.h"
 
 /* Limits of what a process may claim. */
 #define WAITS_MAX_OBJECTS 4096u
@@ -19,6 +21,9 @@
 #define WAITS_MAX_CYCLE 1024u /* waiters of a cycle that is found */
 
 #define WAITS_NOBODY UINT32_MAX
+
+/* Bytes of the text that says what is waited for. */
+#define WAITS_WHAT (4 * TARGET_NAME)
 
 /* A list of waiters. A queue has two, other objects have the first alone. */
 enum { WAITS_RECEIVERS, WAITS_SENDERS, WAITS_SIDES };
@@ -46,6 +51,7 @@ struct waits_waiter {
 	struct target_wait wait;
 	uint32_t
 		object; /* number; WAITS_NOBODY: it waits for no object with a list */
+	uint32_t descriptor; /* number; WAITS_NOBODY: it waits for none */
 	struct target_party
 		on; /* the party without which it cannot go on, if known */
 	uint32_t
@@ -56,6 +62,7 @@ struct waits_waiter {
 struct waits {
 	struct target *target;
 	struct target_fibers fibers;
+	struct descriptors descriptors;
 	struct waits_object *objects;
 	struct waits_waiter *waiters;
 	uint32_t object_count, waiter_count;
@@ -95,6 +102,14 @@ struct waits_side waits_all(const struct waits_object *object);
 /* waits_sides - the number of lists that an object has */
 unsigned waits_sides(const struct waits_object *object);
 
+/* waits_since - nanoseconds from a time to the reading; 0: the time is not known */
+uint64_t waits_since(const struct waits *waits, uint64_t since_ns);
+
+/* waits_since_text - the same as text, "-" if it is not known. @text: 32 bytes. Return:
+ * @text */
+const char *waits_since_text(const struct waits *waits, uint64_t since_ns,
+			     char *text);
+
 /* waits_object_name - the name of an object, or its address. @text: TARGET_NAME bytes.
  * Return: @text */
 const char *waits_object_name(const struct waits *waits, uint32_t object,
@@ -103,6 +118,11 @@ const char *waits_object_name(const struct waits *waits, uint32_t object,
 /* waits_party_name - "fiber transfer 0x7f..", "task reply 0x..", "thread 1234 (comm)" or "nobody".
  * @text: 2 * TARGET_NAME bytes. Return: @text */
 const char *waits_party_name(const struct waits *waits,
+			     struct target_party party, char *text);
+
+/* waits_party_type - what many parties have in common: "fiber transfer", "task", "thread".
+ * @text: 2 * TARGET_NAME bytes. Return: @text */
+const char *waits_party_type(const struct waits *waits,
 			     struct target_party party, char *text);
 
 #endif

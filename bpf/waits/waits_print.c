@@ -11,6 +11,7 @@
 #include "bpf/cli/sorted.h"
 #include "bpf/cli/table.h"
 #include "bpf/target/wait_kind.h"
+#include "bpf/waits/waits_io.h"
 
 /* The states of a fiber that is not in a wait, after the kinds of waits. */
 enum { QUEUED = AREA_WAITS_COUNT, RUNNING, WAKER, STATES };
@@ -36,54 +37,53 @@ static const char *state_name(uint32_t state)
 					: state_names[state - AREA_WAITS_COUNT];
 }
 
-/* Nanoseconds since a time; 0: unknown. */
-static uint64_t since(const struct waits *waits, uint64_t since_ns)
-{
-	return since_ns && since_ns < waits->fibers.at_ns
-		       ? waits->fibers.at_ns - since_ns
-		       : 0;
-}
-
-static const char *since_text(const struct waits *waits, uint64_t since_ns,
-			      char *text)
-{
-	return since_ns ? text_time(text, (double)since(waits, since_ns)) : "-";
-}
-
 /* Write the object of a wait: "mutex accounts", "channel orders, to send", "time". @text:
- * 2 * TARGET_NAME bytes. */
+ * WAITS_WHAT bytes. */
 static const char *what(const struct waits *waits,
 			const struct target_wait *wait, uint32_t object,
-			char *text)
+			uint32_t descriptor, char *text)
 {
 	const char *kind = wait_kind_name(wait->verb.kind);
 	char name[TARGET_NAME];
 	int noun = wait_kind_noun(wait->verb.kind);
 
 	if (object != WAITS_NOBODY)
-		snprintf(text, 2 * TARGET_NAME, "%.*s %s%s", noun, kind,
+		snprintf(text, WAITS_WHAT, "%.*s %s%s", noun, kind,
 			 waits_object_name(waits, object, name), kind + noun);
 	else if (wait->verb.kind == AREA_WAITS_TIME)
-		snprintf(text, 2 * TARGET_NAME, "%s", kind);
+		snprintf(text, WAITS_WHAT, "%s", kind);
 	else if (wait->verb.kind == AREA_WAITS_SELECT)
-		snprintf(text, 2 * TARGET_NAME, "%s of %" PRIu64, kind,
+		snprintf(text, WAITS_WHAT, "%s of %" PRIu64, kind,
 			 wait->armed.amount);
+	else if (descriptor != WAITS_NOBODY)
+		waits_io_name(waits, descriptor,
+			      wait->verb.kind == AREA_WAITS_IO_READ
+				      ? DESCRIPTOR_READ
+				      : DESCRIPTOR_WRITE,
+			      text);
 	else
-		snprintf(text, 2 * TARGET_NAME, "%s 0x%" PRIx64, kind,
+		snprintf(text, WAITS_WHAT, "%s 0x%" PRIx64, kind,
 			 wait->armed.object);
 	return text;
+}
+
+static const char *what_of(const struct waits *waits,
+			   const struct waits_waiter *waiter, char *text)
+{
+	return what(waits, &waiter->wait, waiter->object, waiter->descriptor,
+		    text);
 }
 
 const char *waits_fiber_state(const struct waits *waits, uint32_t fiber,
 			      char *text)
 {
 	const struct target_fiber *it = &waits->fibers.list[fiber];
-	char wait[2 * TARGET_NAME], time[32];
+	char wait[WAITS_WHAT], time[32];
 	uint32_t state = waits_fiber_kind(it), waiter;
 
 	switch (state) {
 	case RUNNING:
-		snprintf(text, 3 * TARGET_NAME, "running on worker %u",
+		snprintf(text, WAITS_STATE, "running on worker %u",
 			 it->worker - 1);
 		return text;
 	case QUEUED:
@@ -93,20 +93,20 @@ const char *waits_fiber_state(const struct waits *waits, uint32_t fiber,
 	default:
 		waiter = waits_find(
 			waits, (struct target_party){ .task = it->address });
-		snprintf(text, 3 * TARGET_NAME, "waits for %s, for %s",
-			 what(waits, &it->wait,
-			      waiter == WAITS_NOBODY
-				      ? WAITS_NOBODY
-				      : waits->waiters[waiter].object,
-			      wait),
-			 since_text(waits, it->wait.armed.since_ns, time));
+		snprintf(
+			text, WAITS_STATE, "waits for %s, for %s",
+			waiter == WAITS_NOBODY
+				? what(waits, &it->wait, WAITS_NOBODY,
+				       WAITS_NOBODY, wait)
+				: what_of(waits, &waits->waiters[waiter], wait),
+			waits_since_text(waits, it->wait.armed.since_ns, time));
 		return text;
 	}
 }
 
 /* ---- text ----------------------------------------------------------------------- */
 
-/* Write the state of a holder. @text: 3 * TARGET_NAME bytes. */
+/* Write the state of a holder. @text: WAITS_STATE bytes. */
 static const char *holder_does(const struct waits *waits,
 			       struct target_party holder, char *text)
 {
@@ -135,14 +135,14 @@ static void add_lock(struct table *table, const struct waits *waits, uint32_t i)
 {
 	const struct waits_object *object = &waits->objects[i];
 	char name[TARGET_NAME], party[2 * TARGET_NAME], time[32],
-		does[3 * TARGET_NAME];
+		does[WAITS_STATE];
 	bool held = object->holder.task || object->holder.thread;
 
 	table_add(table, "%s", wait_kind_name(object->verb.kind));
 	table_add(table, "%s", waits_object_name(waits, i, name));
 	table_count(table, object->sides[0].waiters);
 	table_add(table, "%s",
-		  since_text(waits, object->sides[0].since_ns, time));
+		  waits_since_text(waits, object->sides[0].since_ns, time));
 	table_add(table, "%s",
 		  held ? waits_party_name(waits, object->holder, party) : "-");
 	table_add(table, "%s",
@@ -212,7 +212,7 @@ static void add_side(struct table *table, const struct waits *waits,
 
 	table_add(table, "%s", names[side]);
 	table_count(table, it->waiters);
-	table_add(table, "%s", since_text(waits, it->since_ns, time));
+	table_add(table, "%s", waits_since_text(waits, it->since_ns, time));
 	table_add(table, "%s",
 		  any ? waits_party_name(waits, it->oldest, party) : "-");
 }
@@ -282,7 +282,8 @@ static void print_fibers(const struct waits *waits)
 			continue;
 		table_count(&table, counts[state]);
 		table_add(&table, "%s", state_name(state));
-		table_add(&table, "%s", since_text(waits, oldest[state], time));
+		table_add(&table, "%s",
+			  waits_since_text(waits, oldest[state], time));
 	}
 	table_print(stdout, &table);
 }
@@ -292,12 +293,13 @@ static void print_each(const struct waits *waits)
 	printf("\n");
 	for (uint32_t i = 0; i < waits->waiter_count; i++) {
 		const struct waits_waiter *waiter = &waits->waiters[i];
-		char party[2 * TARGET_NAME], wait[2 * TARGET_NAME], time[32];
+		char party[2 * TARGET_NAME], wait[WAITS_WHAT], time[32];
 
 		printf("%s waits for %s, for %s%s\n",
 		       waits_party_name(waits, waiter->party, party),
-		       what(waits, &waiter->wait, waiter->object, wait),
-		       since_text(waits, waiter->wait.armed.since_ns, time),
+		       what_of(waits, waiter, wait),
+		       waits_since_text(waits, waiter->wait.armed.since_ns,
+					time),
 		       waiter->done ? ", although it is done" : "");
 	}
 }
@@ -326,13 +328,14 @@ static void print_deadlocks(const struct waits *waits,
 		do {
 			const struct waits_waiter *waiter = &waits->waiters[at];
 			char party[2 * TARGET_NAME], on[2 * TARGET_NAME],
-				wait[2 * TARGET_NAME], time[32];
+				wait[WAITS_WHAT], time[32];
 
 			printf("  %s waits for %s, for %s; it needs %s\n",
 			       waits_party_name(waits, waiter->party, party),
-			       what(waits, &waiter->wait, waiter->object, wait),
-			       since_text(waits, waiter->wait.armed.since_ns,
-					  time),
+			       what_of(waits, waiter, wait),
+			       waits_since_text(waits,
+						waiter->wait.armed.since_ns,
+						time),
 			       waits_party_name(waits, waiter->on, on));
 			print_stack(waits, names, waiter->fiber);
 			at = waiter->next;
@@ -350,6 +353,7 @@ void waits_text(const struct waits *waits, const struct waits *before,
 	}
 	print_locks(waits);
 	print_channels(waits);
+	waits_io_text(waits);
 	if (waits->fibers.count)
 		print_fibers(waits);
 	else
@@ -361,6 +365,9 @@ void waits_text(const struct waits *waits, const struct waits *before,
 		       "wait armed; what it is granted is lost\n",
 		       waits->done, waits->done == 1 ? " is" : "s are",
 		       waits->done == 1 ? "s" : "");
+	if (waits->descriptors.nameless)
+		printf("\nsome sockets have no address here: there are too "
+		       "many in the network namespace of the process\n");
 	if (waits->more)
 		printf("\nsome fibers, objects or waits are left out: there are "
 		       "too many\n");
@@ -374,10 +381,10 @@ static json_t *side_json(const struct waits *waits,
 {
 	char party[2 * TARGET_NAME];
 
-	return json_pack("{s:o, s:o, s:s}", "waiters",
-			 json_count(side->waiters), "longest_ns",
-			 json_count(since(waits, side->since_ns)), "of_which",
-			 waits_party_name(waits, side->oldest, party));
+	return json_pack(
+		"{s:o, s:o, s:s}", "waiters", json_count(side->waiters),
+		"longest_ns", json_count(waits_since(waits, side->since_ns)),
+		"of_which", waits_party_name(waits, side->oldest, party));
 }
 
 /* Add what an object of skua/channel.h has in addition. */
@@ -405,14 +412,14 @@ static json_t *object_json(const struct waits *waits, uint32_t i)
 {
 	const struct waits_object *object = &waits->objects[i];
 	struct waits_side all = waits_all(object);
-	char party[2 * TARGET_NAME], does[3 * TARGET_NAME], text[TARGET_NAME];
+	char party[2 * TARGET_NAME], does[WAITS_STATE], text[TARGET_NAME];
 	json_t *json = json_pack(
 		"{s:o, s:s, s:s, s:o, s:o, s:s, s:s}", "address",
 		json_count(object->address), "name", object->name, "kind",
 		is_channel(object) ? noun(object, text)
 				   : wait_kind_name(object->verb.kind),
 		"waiters", json_count(all.waiters), "longest_ns",
-		json_count(since(waits, all.since_ns)), "holder",
+		json_count(waits_since(waits, all.since_ns)), "holder",
 		waits_party_name(waits, object->holder, party), "holder_does",
 		holder_does(waits, object->holder, does));
 
@@ -426,13 +433,14 @@ static json_t *waiter_json(const struct waits *waits,
 {
 	char party[2 * TARGET_NAME], on[2 * TARGET_NAME];
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:b}", "waiter",
-			 waits_party_name(waits, waiter->party, party), "kind",
-			 wait_kind_name(waiter->wait.verb.kind), "object",
-			 json_count(waiter->wait.armed.object), "since_ns",
-			 json_count(since(waits, waiter->wait.armed.since_ns)),
-			 "needs", waits_party_name(waits, waiter->on, on),
-			 "done", waiter->done);
+	return json_pack(
+		"{s:s, s:s, s:o, s:o, s:s, s:b}", "waiter",
+		waits_party_name(waits, waiter->party, party), "kind",
+		wait_kind_name(waiter->wait.verb.kind), "object",
+		json_count(waiter->wait.armed.object), "since_ns",
+		json_count(waits_since(waits, waiter->wait.armed.since_ns)),
+		"needs", waits_party_name(waits, waiter->on, on), "done",
+		waiter->done);
 }
 
 static json_t *stack_json(const struct waits *waits, struct flame_names *names,
@@ -488,11 +496,12 @@ void waits_json(const struct waits *waits, const struct waits *before,
 		json_array_append_new(waiters,
 				      waiter_json(waits, &waits->waiters[i]));
 	json_print(stdout,
-		   json_pack("{s:i, s:b, s:i, s:b, s:o, s:o, s:o}", "pid",
+		   json_pack("{s:i, s:b, s:i, s:b, s:o, s:o, s:o, s:o}", "pid",
 			     (int)target_pid(waits->target), "known",
 			     waits->fibers.known, "fibers",
 			     (int)waits->fibers.count, "more", waits->more,
-			     "objects", objects, "waiters", waiters,
+			     "objects", objects, "descriptors",
+			     waits_io_json(waits), "waiters", waiters,
 			     "deadlocks", deadlocks_json(waits, before, names)),
 		   0);
 }

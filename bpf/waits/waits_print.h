@@ -6,6 +6,9 @@
 #include "bpf/waits/stack.h"
 #include "bpf/waits/waits.h"
 
+/* Bytes of the text of a state. */
+#define WAITS_STATE (WAITS_WHAT + TARGET_NAME)
+
 /* waits_text, waits_json - print the waits to stdout. @before: an earlier reading, for
  * waits_cycle(). @each: also list each waiter */
 void waits_text(const struct waits *waits, const struct waits *before,
@@ -17,7 +20,7 @@ void waits_json(const struct waits *waits, const struct waits *before,
 uint32_t waits_fiber_kind(const struct target_fiber *fiber);
 
 /* waits_fiber_state - write what a fiber does: "running on worker 1", "queued", "waits for
- * mutex 0x.. for 1.2 ms". @text: 3 * TARGET_NAME bytes. Return: @text */
+ * mutex 0x.. for 1.2 ms". @text: WAITS_STATE bytes. Return: @text */
 const char *waits_fiber_state(const struct waits *waits, uint32_t fiber,
 			      char *text);
 

@@ -51,6 +51,7 @@
 #include <stdalign.h>
 
 #include "core/base/atomic.h"
+#include "probes/area.h"
 #include "skua/wait.h"
 
 struct pool;
@@ -78,6 +79,7 @@ enum io_direction { IO_READ, IO_WRITE };
 #define IO_SOCKET (1u << 0)
 #define IO_TCP    (1u << 1)
 
+/* Tools read it, as a struct area_descriptor. */
 struct io_slot {
 	/* The words above. Writers and readers: any thread. The serial number
 	 * wraps at 2^32, and leaves 0 out. */
@@ -104,6 +106,22 @@ struct io_slot {
 };
 
 _Static_assert(sizeof(struct io_slot) == 64, "one cache line");
+
+#define IO_SHOWN(field, as)                                          \
+	_Static_assert(offsetof(struct io_slot, field) ==            \
+			       offsetof(struct area_descriptor, as), \
+		       "tools read " #field)
+
+IO_SHOWN(word, word);
+IO_SHOWN(wait, wait);
+IO_SHOWN(pool, owner);
+IO_SHOWN(fd, fd);
+IO_SHOWN(connecting, connecting);
+_Static_assert(sizeof(struct area_descriptor) == sizeof(struct io_slot) &&
+		       AREA_IO_WAITER == IO_OWNER &&
+		       AREA_IO_ARMED == IO_ARMED &&
+		       AREA_IO_DELAYED == IO_DELAYED,
+	       "tools read a slot");
 
 static inline uint64_t slot_serial_word(uint32_t serial)
 {

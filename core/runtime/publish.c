@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/io/table.h"
 #include "core/runtime/runtime.h"
 #include "core/telemetry/track.h"
 #include "probes/root.h"
@@ -56,6 +57,10 @@ void publish(struct skua_runtime *rt)
 	area->stacks_bytes = sizeof(*rt->worker_memory.allocs.nodes);
 	area->names = ADDRESS(&rt->names.first);
 	area->blocking = ADDRESS(&rt->blocking.area);
+	area->descriptors = ADDRESS(table_chunks);
+	area->descriptor_chunks = TABLE_CHUNKS;
+	area->descriptor_slots = TABLE_CHUNK_SLOTS;
+	area->descriptor_owner = ADDRESS(pool);
 	publish_queues(pool, area);
 	root_add(area, pool->generation);
 }

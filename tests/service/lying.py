@@ -27,7 +27,8 @@ QUICK_SHARE = 3
 ADDRESS_SPACE = 4 << 30
 
 KINDS = ("honest", "runtimes", "workers", "types", "unmapped", "symbols",
-         "unwind", "whole", "functions", "notes", "changing", "circle", "tasks", "ring", "fibers")
+         "unwind", "whole", "functions", "notes", "changing", "circle", "tasks", "ring", "fibers",
+         "descriptors")
 # With @ where a file goes; what ends by itself, and what runs until a signal.
 VERBS = {
     "top": ("top --once --interval 0.2", "top --interval 0.2"),

@@ -7,6 +7,8 @@
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/service/ways.sh
+source "$(dirname "$0")/ways.sh"
 
 tests_skua "$@"
 locks=$(built tests/programs/locks) || exit
@@ -22,39 +24,7 @@ done
 
 # --- deadlocks, however the program was made ---------------------------------------
 
-ways=(default stripped container)
-read -ra libraries <<<"$(static_needs)"
-for program in locks channels; do
-	cp "$build/tests/programs/$program" "$scratch/$program.stripped"
-	strip "$scratch/$program.stripped"
-	if "${CC:-cc}" -O2 -D_GNU_SOURCE -Iinclude -static \
-		"tests/service/programs/$program.c" "$build/libskua.a" \
-		"${libraries[@]}" -lpthread -o "$scratch/$program.static" 2>"$scratch/err"; then
-		strip "$scratch/$program.static"
-	else
-		left_out='; no static program could be made: '$(tail -n 1 "$scratch/err")
-	fi
-done
-if [[ -x $scratch/locks.static && -x $scratch/channels.static ]]; then
-	ways+=(static)
-fi
-
-# begin WAY KIND [PROGRAM] - start the program; $pid is its number
-begin()
-{
-	local program=${3:-locks}
-	case $1 in
-	default) start "$program" "$build/tests/programs/$program" "$2" ;;
-	container)
-		start "$program" unshare --mount --pid --fork "$scratch/$program.stripped" "$2"
-		;;
-	*) start "$program" "$scratch/$program.$1" "$2" ;;
-	esac
-	pid=${pids[$program]}
-	if [[ $1 == container ]]; then
-		pid=$(pgrep -P "$pid")
-	fi
-}
+make_ways locks channels
 
 # deadlocked N TEXT... - the JSON has one deadlock of N waiters, and the text has each
 # TEXT and as many stacks as there are fibers in it
@@ -129,14 +99,14 @@ why_shows()
 }
 
 for way in "${ways[@]}"; do
-	begin "$way" slow channels
+	begin "$way" channels slow
 	why_shows slow 0.5 "$full"
 	stop channels
-	begin "$way" starved channels
+	begin "$way" channels starved
 	why_shows starved 0.5 "$empty"
 	stop channels
 
-	begin "$way" calm channels
+	begin "$way" channels calm
 	for ((i = 0; i < 100; i++)); do # until all of them wait
 		run waits -p "$pid" --json
 		shows "$channels" && break
@@ -151,25 +121,25 @@ for way in "${ways[@]}"; do
 	stop channels
 
 	kind=two
-	begin "$way" $kind
+	begin "$way" locks $kind
 	deadlocked 2 'fiber debit' 'fiber credit' 'waits for mutex'
 	stop locks
 	kind=three
-	begin "$way" $kind
+	begin "$way" locks $kind
 	deadlocked 3 'fiber debit' 'fiber credit' 'fiber audit' 'waits for condition'
 	stop locks
 	kind=thread
-	begin "$way" $kind
+	begin "$way" locks $kind
 	deadlocked 2 'fiber debit' 'thread '
 	stop locks
 	kind=threads
-	begin "$way" $kind
+	begin "$way" locks $kind
 	deadlocked 2 'waits for mutex accounts' 'waits for mutex journal'
 	stop locks
 
 	# A wait of a millisecond at most, with its holder.
 	kind=hold
-	begin "$way" $kind
+	begin "$way" locks $kind
 	for ((i = 0; i < 100; i++)); do
 		run waits -p "$pid" --json
 		shows 'any(o["name"] == "accounts" and o["waiters"] == 1 and
@@ -186,7 +156,7 @@ done
 # --- a wait that never ends ------------------------------------------------------------
 
 way=default
-begin $way stuck channels
+begin $way channels stuck
 run why -p "$pid" --for 5 --slowest 1000 --json
 expect stuck exited 0
 expect stuck shows "$stuck"

@@ -22,6 +22,8 @@
  *	tasks     a table of tasks that is all of them done, each with a type of its own
  *	fibers    a list of stacks that leads back to its beginning, and is full of
  *		  fibers that wait in a list that does so as well
+ *	descriptors  a table of descriptors that leads back to its first part, and is full
+ *		  of tasks that wait, each with a type of its own
  *	ring      a worker whose ring always has more events than it holds, also of
  *		  waits for locks, whose names lead back to the first one
  */
@@ -504,6 +506,42 @@ static void lie_fibers(void)
 	}
 }
 
+static void lie_descriptors(void)
+{
+	static struct area_verb verb = { .kind = AREA_WAITS_IO_READ };
+	static uint64_t chunks[WORKERS];
+	const uint32_t count = UINT32_C(1) << 17;
+	struct area_descriptor *slots = calloc(count, sizeof(*slots));
+	struct area_armed *waits = calloc(count, sizeof(*waits));
+	char(*names)[40] = calloc(count, sizeof(*names));
+	uint64_t(*tasks)[2] = calloc(count, sizeof(*tasks));
+
+	if (!slots || !waits || !names || !tasks)
+		die("descriptors");
+	for (uint32_t i = 0; i < count; i++) {
+		snprintf(names[i], sizeof(names[i]), "type-%u", i);
+		tasks[i][1] = address(names[i]);
+		waits[i] = (struct area_armed){ .next = address(&waits[i]),
+						.object = address(&slots[i]),
+						.waiter = address(tasks[i]),
+						.verb = address(&verb) };
+		slots[i] = (struct area_descriptor){
+			.word[0] = AREA_IO_ARMED,
+			.wait[0] = address(&waits[i]),
+			.owner = 1,
+			.fd = (int32_t)i,
+		};
+	}
+	for (unsigned i = 0; i < WORKERS; i++)
+		chunks[i] = address(slots);
+	root.task_type = 8;
+	root.fiber_wait = 8;
+	runtimes[0].descriptors = address(chunks);
+	runtimes[0].descriptor_chunks = UINT32_MAX;
+	runtimes[0].descriptor_slots = count;
+	runtimes[0].descriptor_owner = 1;
+}
+
 static void *record(void *unused)
 {
 	(void)unused;
@@ -543,11 +581,17 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*lie)(void);
 	} kinds[] = {
-		{ "runtimes", lie_runtimes }, { "workers", lie_workers },
-		{ "types", lie_types },       { "unmapped", lie_unmapped },
-		{ "notes", lie_notes },       { "changing", lie_changing },
-		{ "circle", lie_circle },     { "ring", lie_ring },
-		{ "tasks", lie_tasks },       { "fibers", lie_fibers },
+		{ "runtimes", lie_runtimes },
+		{ "workers", lie_workers },
+		{ "types", lie_types },
+		{ "unmapped", lie_unmapped },
+		{ "notes", lie_notes },
+		{ "changing", lie_changing },
+		{ "circle", lie_circle },
+		{ "ring", lie_ring },
+		{ "tasks", lie_tasks },
+		{ "fibers", lie_fibers },
+		{ "descriptors", lie_descriptors },
 	};
 	static const struct {
 		const char *name;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* target_files.c - see target_files.h */
+#include "bpf/target/target_files.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf/target/target_parts.h"
+
+bool target_link(struct target *target, int fd, char *text, size_t size,
+		 mode_t *type)
+{
+	struct stat file;
+	char name[32];
+	ssize_t length;
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	/* The folder of a thread that lives also has the files. */
+	length = readlinkat(target->memory_folder, name, text, size - 1);
+	text[length > 0 ? length : 0] = 0;
+	target_printable(text, size);
+	if (length <= 0 || fstatat(target->memory_folder, name, &file, 0) != 0)
+		return false;
+	*type = file.st_mode & S_IFMT;
+	return true;
+}
+
+int target_open_net(struct target *target, const char *name)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "net/%s", name);
+	return openat(target->memory_folder, path, O_RDONLY | O_CLOEXEC);
+}

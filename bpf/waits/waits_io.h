@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* waits_io.h - print the descriptors for which a process waits */
+#ifndef SKUA_BPF_WAITS_WAITS_IO_H
+#define SKUA_BPF_WAITS_WAITS_IO_H
+
+#include <jansson.h>
+
+#include "bpf/waits/waits.h"
+
+/* waits_io_text - print a table, in which those that only differ in their numbers and
+ * addresses share a row; nothing if there are none */
+void waits_io_text(const struct waits *waits);
+
+/* waits_io_json - return an array with an object for each descriptor */
+json_t *waits_io_json(const struct waits *waits);
+
+/* waits_io_name - write "descriptor 7 (TCP 10.0.0.1:80, peer 10.0.0.2:999), to read". @text:
+ * WAITS_WHAT bytes. Return: @text */
+const char *waits_io_name(const struct waits *waits, uint32_t descriptor,
+			  unsigned way, char *text);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sockets.c KIND - tasks, fibers and threads that wait for descriptors
+ *
+ * It prints "ready" and the port of its TCP listener, and ends when its standard input has a
+ * line or ends.
+ *
+ *	calm  one wait for each kind of descriptor, and three connections that are read
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "skua/skua.h"
+
+static struct skua_runtime *rt;
+
+static const struct skua_task_type acceptor = SKUA_TASK_TYPE("acceptor");
+static const struct skua_task_type serve = SKUA_TASK_TYPE("serve");
+static const struct skua_task_type dialler = SKUA_TASK_TYPE("dialler");
+static const struct skua_task_type reader = SKUA_TASK_TYPE("reader");
+static const struct skua_task_type writer = SKUA_TASK_TYPE("writer");
+
+static void check(int code, const char *what)
+{
+	if (code >= 0)
+		return;
+	fprintf(stderr, "sockets: %s failed: %s\n", what,
+		strerror(code == -1 ? errno : -code));
+	exit(1);
+}
+
+/* What a task or thread reads from or writes to. */
+struct job {
+	struct skua_task task;
+	struct skua_wait wait;
+	struct skua_io io;
+};
+
+static struct job *job_of(int fd)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		exit(1);
+	check(skua_io_attach(rt, fd, 0, &job->io), "skua_io_attach()");
+	return job;
+}
+
+static void start(const struct skua_task_type *type, void (*fn)(void *),
+		  struct job *job)
+{
+	check(skua_fiber_spawn(rt, type, fn, job), "skua_fiber_spawn()");
+}
+
+static void read_on(void *arg)
+{
+	struct job *job = arg;
+	char bytes[256];
+
+	while (skua_io_read(job->io, bytes, sizeof(bytes), SKUA_FOREVER_NS) > 0)
+		;
+}
+
+static void *read_by_thread(void *arg)
+{
+	read_on(arg);
+	return NULL;
+}
+
+static enum skua_poll read_in_poll(struct skua_task *self)
+{
+	struct job *job = (struct job *)self;
+	char bytes[256];
+
+	if (skua_io_read_poll(self, job->io, bytes, sizeof(bytes), &job->wait,
+			      SKUA_FOREVER_NS) != -EAGAIN)
+		exit(1);
+	return SKUA_PENDING;
+}
+
+static void write_on(void *arg)
+{
+	static const char bytes[4096];
+	struct job *job = arg;
+
+	while (skua_io_write(job->io, bytes, sizeof(bytes), SKUA_FOREVER_NS) >
+	       0)
+		;
+}
+
+static void accept_on(void *arg)
+{
+	struct job *job = arg;
+	struct skua_io io;
+
+	while (skua_io_accept(job->io, &io, NULL, NULL, SKUA_FOREVER_NS) == 0) {
+		struct job *connection = calloc(1, sizeof(*connection));
+
+		if (!connection)
+			exit(1);
+		connection->io = io;
+		start(&serve, read_on, connection);
+	}
+}
+
+/* ---- sockets ---------------------------------------------------------------------- */
+
+/* In a network namespace of its own, the loopback device is down at first. */
+static void raise_loopback(void)
+{
+	struct ifreq device = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	check(fd, "socket()");
+	check(ioctl(fd, SIOCGIFFLAGS, &device), "SIOCGIFFLAGS");
+	if (!(device.ifr_flags & IFF_UP)) {
+		device.ifr_flags |= IFF_UP;
+		check(ioctl(fd, SIOCSIFFLAGS, &device), "SIOCSIFFLAGS");
+	}
+	close(fd);
+}
+
+static int bound(int type, int backlog, struct sockaddr_in *address)
+{
+	socklen_t length = sizeof(*address);
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	*address = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	check(fd, "socket()");
+	check(bind(fd, (struct sockaddr *)address, length), "bind()");
+	if (backlog >= 0)
+		check(listen(fd, backlog), "listen()");
+	check(getsockname(fd, (struct sockaddr *)address, &length),
+	      "getsockname()");
+	return fd;
+}
+
+static int bound_unix(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int length =
+		snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+			 "skua sockets %d", (int)getpid());
+
+	check(fd, "socket()");
+	/* A name that begins with 0 is in no folder. */
+	check(bind(fd, (struct sockaddr *)&address,
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			       (size_t)length)),
+	      "bind()");
+	check(listen(fd, 8), "listen()");
+	return fd;
+}
+
+static void connect_to(const struct sockaddr_in *address)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	check(fd, "socket()");
+	check(connect(fd, (const struct sockaddr *)address, sizeof(*address)),
+	      "connect()");
+}
+
+/* ---- calm ------------------------------------------------------------------------- */
+
+static struct sockaddr_in full;
+
+static void connect_in_vain(void *arg)
+{
+	struct job *job = arg;
+
+	skua_io_connect(job->io, (const struct sockaddr *)&full, sizeof(full),
+			SKUA_FOREVER_NS);
+}
+
+static void calm(void)
+{
+	struct sockaddr_in address, other;
+	struct job *polled;
+	pthread_t thread;
+	int fds[2];
+
+	start(&acceptor, accept_on, job_of(bound(SOCK_STREAM, 8, &address)));
+	for (unsigned i = 0; i < 3; i++)
+		connect_to(&address);
+	start(&acceptor, accept_on, job_of(bound_unix()));
+
+	/* The queue of the listener is full, so that its kernel does not answer. */
+	bound(SOCK_STREAM, 0, &full);
+	connect_to(&full);
+	start(&dialler, connect_in_vain,
+	      job_of(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+
+	check(pthread_create(&thread, NULL, read_by_thread,
+			     job_of(bound(SOCK_DGRAM, -1, &other))),
+	      "pthread_create()");
+	check(pipe2(fds, O_CLOEXEC), "pipe2()");
+	polled = job_of(fds[0]);
+	check(skua_task_init(&polled->task, read_in_poll), "skua_task_init()");
+	skua_task_set_type(&polled->task, &reader);
+	check(skua_task_spawn(rt, &polled->task), "skua_task_spawn()");
+	start(&reader, read_on, job_of(eventfd(0, EFD_CLOEXEC)));
+	check(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds),
+	      "socketpair()");
+	start(&writer, write_on, job_of(fds[0]));
+	printf("ready %u\n", ntohs(address.sin_port));
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	struct skua_config config = { .size = sizeof(config), .workers = 2 };
+
+	check(skua_runtime_create(&rt, &config, NULL), "skua_runtime_create()");
+	raise_loopback();
+	if (strcmp(kind, "calm") == 0) {
+		calm();
+	} else {
+		fprintf(stderr, "sockets: no kind '%s'\n", kind);
+		return 2;
+	}
+	fflush(stdout);
+	getchar();
+	_exit(0);
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_waits_io.sh [SKUA] - `skua waits` shows the descriptors that tasks, fibers and threads
+# wait for, of programs as they are shipped
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/service/ways.sh
+source "$(dirname "$0")/ways.sh"
+
+tests_skua "$@"
+built tests/programs/sockets >/dev/null || exit
+make_ways sockets
+
+# Kind, state, and what each waiter waits to do; the port is that of the listener.
+calm='
+	sorted((x["kind"], x["state"], w["to"], w["type"]) for x in d["descriptors"]
+		for w in x["waits"]) == [
+		("TCP", "established", "read", "fiber serve"),
+		("TCP", "established", "read", "fiber serve"),
+		("TCP", "established", "read", "fiber serve"),
+		("TCP", "listening", "accept", "fiber acceptor"),
+		("TCP", "syn sent", "connect", "fiber dialler"),
+		("UDP", "", "read", "thread"),
+		("Unix", "listening", "accept", "fiber acceptor"),
+		("Unix datagram", "connected", "write", "fiber writer"),
+		("eventfd", "", "read", "fiber reader"),
+		("pipe", "", "read", "task reader")] and
+	all(w["since_ns"] > 0 and not w["delayed"] for x in d["descriptors"] for w in x["waits"]) and
+	len({x["fd"] for x in d["descriptors"]}) == 10 and
+	len({x["peer"] for x in d["descriptors"] if x["state"] == "established"}) == 3 and
+	all(x["peer"].startswith("127.0.0.1:") == (x["state"] in ("established", "syn sent"))
+		for x in d["descriptors"]) and
+	[x["local"] for x in d["descriptors"] if x["kind"] == "Unix"] == ["@skua sockets " + own] and
+	all(x["local"] == "127.0.0.1:" + port for x in d["descriptors"]
+		if x["state"] in ("listening", "established") and x["kind"] == "TCP") and
+	len(d["waiters"]) == 10 and d["fibers"] == 8 and not d["more"] and d["deadlocks"] == []'
+
+for way in "${ways[@]}"; do
+	begin "$way" sockets calm
+	port=$(sed 's/ready //' "$scratch/sockets.out")
+	own=$(sed -n 's/^NSpid:.*\t//p' "/proc/$pid/status")
+	expected=${calm//own/"\"$own\""}
+	expected=${expected//port/"\"$port\""}
+	for ((i = 0; i < 100; i++)); do # until all of them wait
+		run waits -p "$pid" --json
+		shows "$expected" && break
+	done
+	expect "$way" exited 0
+	expect "$way" shows "$expected"
+	run waits -p "$pid"
+	for text in "TCP            established  read     127.0.0.1:$port" '127.0.0.1:*' \
+		'descriptor, to write'; do
+		expect "$way" out_has "$text"
+	done
+	expect "$way" test "$(grep -c ' established ' "$scratch/out")" = 1
+	run waits -p "$pid" --each
+	expect "$way" out_has " (TCP 127.0.0.1:$port), to accept, for "
+	expect "$way" out_has ' (pipe), to read, for '
+	stop sockets
+done
+
+finish "descriptors are shown with their peers in ${#ways[@]} kinds of programs${left_out-}"
