@@ -336,12 +336,29 @@ struct area_armed {
 	uint32_t phase; /* 1: it is in the list */
 };
 
-/* A select: these words are the first of it. Each of its cases has a struct area_armed. */
+/* A select: these words are the first of it. The verb of its wait has the size of a case in
+ * second. */
 struct area_select {
-	uint64_t cases; /* address of the first */
+	uint64_t cases; /* address of the first struct area_select_case */
 	uint32_t count;
 	uint32_t flags;
 };
+
+/* A case, of which the words at the beginning do not change during the wait. Its struct
+ * area_armed, except for the kinds below, has the waiter of the select. */
+struct area_select_case {
+	uint32_t kind; /* AREA_SELECT_..., or another one */
+	uint32_t reserved;
+	uint64_t object; /* of a join: a task */
+	uint64_t item;
+	uint64_t amount; /* of a time: of CLOCK_MONOTONIC */
+	uint64_t select;
+	struct area_armed wait;
+};
+
+#define AREA_SELECT_NEVER UINT32_C(0)
+#define AREA_SELECT_JOIN  UINT32_C(10)
+#define AREA_SELECT_TIME  UINT32_C(11)
 
 /* A kind of wait. Constant. */
 struct area_verb {

@@ -3,14 +3,11 @@
 #include "bpf/waits/waits.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/cli/grow.h"
 #include "bpf/cli/sorted.h"
-#include "bpf/cli/table.h"
 #include "bpf/target/target_memory.h"
 #include "bpf/target/wait_kind.h"
 
@@ -112,8 +109,8 @@ static int add_waiter(struct waits *w, struct target_party party,
 	return 0;
 }
 
-/* Is the party a fiber, which is added with its own wait? Fibers are sorted by address. */
-static uint32_t find_fiber(const struct waits *w, struct target_party party)
+/* A fiber is added with its own wait. Fibers are sorted by address. */
+uint32_t waits_find_fiber(const struct waits *w, struct target_party party)
 {
 	const struct target_fibers *fibers = &w->fibers;
 	size_t n =
@@ -145,8 +142,8 @@ static int add_listed(struct waits *w, const struct target_wait *wait,
 	return code;
 }
 
-static void note_since(struct waits_side *side, uint64_t since_ns,
-		       struct target_party party)
+void waits_note_since(struct waits_side *side, uint64_t since_ns,
+		      struct target_party party)
 {
 	if (!since_ns || (side->since_ns && side->since_ns <= since_ns))
 		return;
@@ -178,8 +175,8 @@ static int read_list(struct waits *w, uint32_t object, unsigned side,
 		if (!target_read_wait(w->target, at, &wait))
 			break; /* it changed meanwhile */
 		party = target_party(wait.armed.waiter);
-		note_since(out, wait.armed.since_ns, party);
-		if (find_fiber(w, party) == WAITS_NOBODY)
+		waits_note_since(out, wait.armed.since_ns, party);
+		if (waits_find_fiber(w, party) == WAITS_NOBODY)
 			code = add_listed(w, &wait, party, object);
 		at = wait.armed.next;
 	}
@@ -289,7 +286,7 @@ static int add_io(struct waits *w)
 				target_party(wait->armed.waiter);
 
 			if (wait->address &&
-			    find_fiber(w, party) == WAITS_NOBODY)
+			    waits_find_fiber(w, party) == WAITS_NOBODY)
 				code = add_listed(w, wait, party, WAITS_NOBODY);
 		}
 	return code;
@@ -317,6 +314,46 @@ static int add_threads(struct waits *w)
 			code = add_waiter(w, holder, WAITS_NOBODY, &wait,
 					  object);
 	}
+	return code;
+}
+
+/* Add the cases of the select of a waiter, and their objects. */
+static int add_cases(struct waits *w, uint32_t waiter)
+{
+	struct target_wait cases[SELECT_CASES];
+	unsigned count =
+		select_read(w->target, &w->waiters[waiter].wait, cases);
+	int code = 0;
+
+	w->waiters[waiter].first_case = w->case_count;
+	for (unsigned i = 0; !code && i < count; i++) {
+		uint32_t object;
+
+		if (w->case_count == WAITS_MAX_CASES) {
+			w->more = true;
+			break;
+		}
+		code = add_object(w, &cases[i], &object);
+		if (!code && !grow(&w->cases, sizeof(*w->cases), w->case_count,
+				   &w->case_room))
+			code = -ENOMEM;
+		if (code)
+			break;
+		w->cases[w->case_count++] =
+			(struct waits_case){ cases[i], object };
+		w->waiters[waiter].case_count++;
+	}
+	return code;
+}
+
+static int add_selects(struct waits *w)
+{
+	int code = 0;
+
+	/* The objects of cases may have further waiters, but these are no selects. */
+	for (uint32_t i = 0, n = w->waiter_count; !code && i < n; i++)
+		if (w->waiters[i].wait.verb.kind == AREA_WAITS_SELECT)
+			code = add_cases(w, i);
 	return code;
 }
 
@@ -414,9 +451,13 @@ int waits_read(struct target *target, struct waits *out)
 	if (!code)
 		code = add_io(out);
 	if (!code)
+		code = add_selects(out);
+	if (!code)
 		code = add_threads(out);
 	if (!code)
 		link_waiters(out);
+	if (!code)
+		code = pools_read(target, &out->pools);
 	return code;
 }
 
@@ -426,6 +467,8 @@ void waits_free(struct waits *waits)
 	descriptors_free(&waits->descriptors);
 	free(waits->objects);
 	free(waits->waiters);
+	free(waits->cases);
+	pools_free(&waits->pools);
 	*waits = (struct waits){ .target = NULL };
 }
 
@@ -485,97 +528,8 @@ struct waits_side waits_all(const struct waits_object *object)
 
 	for (unsigned i = 1; i < waits_sides(object); i++) {
 		all.waiters += object->sides[i].waiters;
-		note_since(&all, object->sides[i].since_ns,
-			   object->sides[i].oldest);
+		waits_note_since(&all, object->sides[i].since_ns,
+				 object->sides[i].oldest);
 	}
 	return all;
-}
-
-/* ---- times and names -------------------------------------------------------------- */
-
-uint64_t waits_since(const struct waits *waits, uint64_t since_ns)
-{
-	return since_ns && since_ns < waits->fibers.at_ns
-		       ? waits->fibers.at_ns - since_ns
-		       : 0;
-}
-
-const char *waits_since_text(const struct waits *waits, uint64_t since_ns,
-			     char *text)
-{
-	return since_ns ? text_time(text, (double)waits_since(waits, since_ns))
-			: strcpy(text, "-");
-}
-
-const char *waits_object_name(const struct waits *waits, uint32_t object,
-			      char *text)
-{
-	const struct waits_object *it = &waits->objects[object];
-
-	if (it->name[0])
-		snprintf(text, TARGET_NAME, "%s", it->name);
-	else
-		snprintf(text, TARGET_NAME, "0x%" PRIx64, it->address);
-	return text;
-}
-
-/* Name the type or function of a task. */
-static void name_type(const struct waits *waits, uint64_t task, char *text)
-{
-	struct target_party party = { .task = task };
-	uint32_t i = find_fiber(waits, party);
-	char name[TARGET_NAME] = "";
-	uint64_t type, fn;
-
-	if (i != WAITS_NOBODY) {
-		type = waits->fibers.list[i].type;
-		fn = waits->fibers.list[i].fn;
-	} else {
-		target_task(waits->target, target_runtime(waits->target, 0),
-			    task, &type, &fn);
-	}
-	if (type || fn)
-		target_name(waits->target, type, fn, name);
-	snprintf(text, 2 * TARGET_NAME, "%s%s%s",
-		 i != WAITS_NOBODY ? "fiber" : "task", *name ? " " : "", name);
-}
-
-static void name_thread(const struct waits *waits, uint64_t thread, char *text)
-{
-	struct area_thread area = { 0 };
-	pid_t tid = 0;
-
-	if (target_read(waits->target, thread, &area, sizeof(area)) == 0)
-		tid = target_thread(waits->target, area.tid);
-	if (tid)
-		snprintf(text, 2 * TARGET_NAME, "thread %d", (int)tid);
-	else
-		snprintf(text, 2 * TARGET_NAME, "a thread that is gone");
-}
-
-const char *waits_party_name(const struct waits *waits,
-			     struct target_party party, char *text)
-{
-	size_t length;
-
-	if (party.thread) {
-		name_thread(waits, party.thread, text);
-		return text;
-	}
-	waits_party_type(waits, party, text);
-	length = strlen(text);
-	if (party.task)
-		snprintf(text + length, 2 * TARGET_NAME - length, " 0x%" PRIx64,
-			 party.task);
-	return text;
-}
-
-const char *waits_party_type(const struct waits *waits,
-			     struct target_party party, char *text)
-{
-	if (party.task)
-		name_type(waits, party.task, text);
-	else
-		strcpy(text, party.thread ? "thread" : "nobody");
-	return text;
 }

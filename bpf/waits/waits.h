@@ -13,10 +13,13 @@
 #include "bpf/target/target_fibers.h"
 #include "bpf/waits/channels.h"
 #include "bpf/waits/descriptors.h"
+#include "bpf/waits/pools.h"
+#include "bpf/waits/selects.h"
 
 /* Limits of what a process may claim. */
 #define WAITS_MAX_OBJECTS 4096u
 #define WAITS_MAX_LIST    TARGET_MAX_FIBERS /* waits of an object that are read */
+#define WAITS_MAX_CASES   65536u            /* of all selects */
 
 #define WAITS_MAX_CYCLE 1024u /* waiters of a cycle that is found */
 
@@ -57,6 +60,14 @@ struct waits_waiter {
 	uint32_t
 		next; /* the waiter that is that party; WAITS_NOBODY: it does not wait */
 	bool done; /* a task whose last poll left the wait armed: a mistake */
+	/* The cases of a select: the number of the first, and how many there are. */
+	uint32_t first_case, case_count;
+};
+
+/* A case of a select. */
+struct waits_case {
+	struct target_wait wait;
+	uint32_t object; /* as in a waiter */
 };
 
 struct waits {
@@ -65,8 +76,10 @@ struct waits {
 	struct descriptors descriptors;
 	struct waits_object *objects;
 	struct waits_waiter *waiters;
-	uint32_t object_count, waiter_count;
-	size_t object_room, waiter_room;
+	struct waits_case *cases;
+	struct pools pools;
+	uint32_t object_count, waiter_count, case_count;
+	size_t object_room, waiter_room, case_room;
 	bool more;     /* some objects or waits were left out */
 	uint32_t done; /* number of waiters that are done */
 };
@@ -95,6 +108,13 @@ uint32_t waits_cycle(const struct waits *waits, uint32_t *first,
 
 /* waits_find - the number of the waiter that is a party; WAITS_NOBODY: it does not wait */
 uint32_t waits_find(const struct waits *waits, struct target_party party);
+
+/* waits_find_fiber - the number of the fiber that is a party; WAITS_NOBODY: it is none */
+uint32_t waits_find_fiber(const struct waits *waits, struct target_party party);
+
+/* waits_note_since - note a wait of a list, if it is the longest so far */
+void waits_note_since(struct waits_side *side, uint64_t since_ns,
+		      struct target_party party);
 
 /* waits_all - the waiters of an object on all sides, with the longest wait */
 struct waits_side waits_all(const struct waits_object *object);

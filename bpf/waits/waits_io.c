@@ -204,3 +204,93 @@ json_t *waits_io_json(const struct waits *waits)
 	}
 	return array;
 }
+
+/* ---- blocking calls --------------------------------------------------------------- */
+
+/* Find who waits for the calls of a pool. */
+static struct waits_side callers(const struct waits *waits,
+				 const struct blocking_pool *pool)
+{
+	struct waits_side side = { .waiters = 0 };
+
+	for (uint32_t i = 0; i < waits->waiter_count; i++) {
+		const struct waits_waiter *waiter = &waits->waiters[i];
+
+		if (waiter->wait.verb.kind != AREA_WAITS_BLOCKING ||
+		    waiter->wait.armed.object != pool->address)
+			continue;
+		side.waiters++;
+		waits_note_since(&side, waiter->wait.armed.since_ns,
+				 waiter->party);
+	}
+	return side;
+}
+
+static void add_of(struct table *table, uint64_t number, uint64_t most)
+{
+	char first[32], second[32];
+
+	table_add(table, "%s of %s", text_count(first, number),
+		  text_count(second, most));
+}
+
+void waits_io_pools_text(const struct waits *waits)
+{
+	static const char *const titles[] = { "blocking threads", "busy",
+					      "queued",           "for a place",
+					      "waiters",          "longest",
+					      "of which",         NULL };
+	struct table table;
+
+	if (waits->pools.count == 0)
+		return;
+	table_begin(&table, titles, "0000001");
+	for (size_t i = 0; i < waits->pools.count; i++) {
+		const struct blocking_pool *pool = &waits->pools.list[i];
+		struct waits_side side = callers(waits, pool);
+		char time[32], party[2 * TARGET_NAME];
+
+		add_of(&table, pool->area.threads, pool->area.max_threads);
+		table_count(&table, pool->area.running);
+		add_of(&table, pool->area.queued, pool->area.max_queued);
+		table_count(&table, pool->area.waiting);
+		table_count(&table, side.waiters);
+		table_add(&table, "%s",
+			  waits_since_text(waits, side.since_ns, time));
+		table_add(&table, "%s",
+			  side.waiters
+				  ? waits_party_name(waits, side.oldest, party)
+				  : "-");
+	}
+	table_print(stdout, &table);
+	printf("\n");
+}
+
+json_t *waits_io_pools_json(const struct waits *waits)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < waits->pools.count; i++) {
+		const struct blocking_pool *pool = &waits->pools.list[i];
+		struct waits_side side = callers(waits, pool);
+		char party[2 * TARGET_NAME];
+
+		json_array_append_new(
+			array,
+			json_pack(
+				"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
+				"threads", json_count(pool->area.threads),
+				"max_threads",
+				json_count(pool->area.max_threads), "running",
+				json_count(pool->area.running), "queued",
+				json_count(pool->area.queued), "max_queued",
+				json_count(pool->area.max_queued),
+				"waiting_for_a_place",
+				json_count(pool->area.waiting), "waiters",
+				json_count(side.waiters), "longest_ns",
+				json_count(waits_since(waits, side.since_ns)),
+				"of_which",
+				waits_party_name(waits, side.oldest, party)));
+	}
+	return array;
+}

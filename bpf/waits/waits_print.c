@@ -121,13 +121,20 @@ static bool is_channel(const struct waits_object *object)
 	return wait_kind_is_channel(object->verb.kind);
 }
 
-/* The number of channels, or of the other objects. */
-static uint32_t count_objects(const struct waits *waits, bool channels)
+/* Is it in the first table? Pools of threads have a table of their own. */
+static bool is_lock(const struct waits_object *object)
+{
+	return !is_channel(object) && object->verb.kind != AREA_WAITS_BLOCKING;
+}
+
+/* The number of objects in a table. */
+static uint32_t count_objects(const struct waits *waits,
+			      bool (*in_table)(const struct waits_object *))
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < waits->object_count; i++)
-		count += is_channel(&waits->objects[i]) == channels;
+		count += in_table(&waits->objects[i]);
 	return count;
 }
 
@@ -156,11 +163,11 @@ static void print_locks(const struct waits *waits)
 					      NULL };
 	struct table table;
 
-	if (count_objects(waits, false) == 0)
+	if (count_objects(waits, is_lock) == 0)
 		return;
 	table_begin(&table, titles, "110011");
 	for (uint32_t i = 0; i < waits->object_count; i++)
-		if (!is_channel(&waits->objects[i]))
+		if (is_lock(&waits->objects[i]))
 			add_lock(&table, waits, i);
 	table_print(stdout, &table);
 	printf("\n");
@@ -245,7 +252,7 @@ static void print_channels(const struct waits *waits)
 					      "longest", "of which", NULL };
 	struct table table;
 
-	if (count_objects(waits, true) == 0)
+	if (count_objects(waits, is_channel) == 0)
 		return;
 	table_begin(&table, titles, "11111001");
 	for (uint32_t i = 0; i < waits->object_count; i++)
@@ -288,6 +295,21 @@ static void print_fibers(const struct waits *waits)
 	table_print(stdout, &table);
 }
 
+/* Print what a select waits for. */
+static void print_cases(const struct waits *waits,
+			const struct waits_waiter *waiter)
+{
+	char text[WAITS_WHAT];
+
+	for (uint32_t i = 0; i < waiter->case_count; i++) {
+		const struct waits_case *it =
+			&waits->cases[waiter->first_case + i];
+
+		printf("    %s\n",
+		       what(waits, &it->wait, it->object, WAITS_NOBODY, text));
+	}
+}
+
 static void print_each(const struct waits *waits)
 {
 	printf("\n");
@@ -301,6 +323,7 @@ static void print_each(const struct waits *waits)
 		       waits_since_text(waits, waiter->wait.armed.since_ns,
 					time),
 		       waiter->done ? ", although it is done" : "");
+		print_cases(waits, waiter);
 	}
 }
 
@@ -354,6 +377,7 @@ void waits_text(const struct waits *waits, const struct waits *before,
 	print_locks(waits);
 	print_channels(waits);
 	waits_io_text(waits);
+	waits_io_pools_text(waits);
 	if (waits->fibers.count)
 		print_fibers(waits);
 	else
@@ -428,12 +452,29 @@ static json_t *object_json(const struct waits *waits, uint32_t i)
 	return json;
 }
 
+static json_t *cases_json(const struct waits *waits,
+			  const struct waits_waiter *waiter)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < waiter->case_count; i++) {
+		const struct target_wait *wait =
+			&waits->cases[waiter->first_case + i].wait;
+
+		json_array_append_new(
+			array,
+			json_pack("{s:s, s:o}", "kind",
+				  wait_kind_name(wait->verb.kind), "object",
+				  json_count(wait->armed.object)));
+	}
+	return array;
+}
+
 static json_t *waiter_json(const struct waits *waits,
 			   const struct waits_waiter *waiter)
 {
 	char party[2 * TARGET_NAME], on[2 * TARGET_NAME];
-
-	return json_pack(
+	json_t *json = json_pack(
 		"{s:s, s:s, s:o, s:o, s:s, s:b}", "waiter",
 		waits_party_name(waits, waiter->party, party), "kind",
 		wait_kind_name(waiter->wait.verb.kind), "object",
@@ -441,6 +482,10 @@ static json_t *waiter_json(const struct waits *waits,
 		json_count(waits_since(waits, waiter->wait.armed.since_ns)),
 		"needs", waits_party_name(waits, waiter->on, on), "done",
 		waiter->done);
+
+	if (waiter->wait.verb.kind == AREA_WAITS_SELECT)
+		json_object_set_new(json, "cases", cases_json(waits, waiter));
+	return json;
 }
 
 static json_t *stack_json(const struct waits *waits, struct flame_names *names,
@@ -496,12 +541,13 @@ void waits_json(const struct waits *waits, const struct waits *before,
 		json_array_append_new(waiters,
 				      waiter_json(waits, &waits->waiters[i]));
 	json_print(stdout,
-		   json_pack("{s:i, s:b, s:i, s:b, s:o, s:o, s:o, s:o}", "pid",
-			     (int)target_pid(waits->target), "known",
+		   json_pack("{s:i, s:b, s:i, s:b, s:o, s:o, s:o, s:o, s:o}",
+			     "pid", (int)target_pid(waits->target), "known",
 			     waits->fibers.known, "fibers",
 			     (int)waits->fibers.count, "more", waits->more,
 			     "objects", objects, "descriptors",
-			     waits_io_json(waits), "waiters", waiters,
+			     waits_io_json(waits), "blocking",
+			     waits_io_pools_json(waits), "waiters", waiters,
 			     "deadlocks", deadlocks_json(waits, before, names)),
 		   0);
 }

@@ -426,11 +426,16 @@ static const struct wait_verb select_verb = {
 	.second = sizeof(struct skua_select_case),
 };
 
-_Static_assert(offsetof(struct skua_select, cases) ==
-			       offsetof(struct area_select, cases) &&
-		       offsetof(struct skua_select, count) ==
-			       offsetof(struct area_select, count),
-	       "tools read a select");
+WAIT_SHOWN(skua_select, area_select, cases);
+WAIT_SHOWN(skua_select, area_select, count);
+WAIT_SHOWN(skua_select_case, area_select_case, kind);
+WAIT_SHOWN(skua_select_case, area_select_case, object);
+WAIT_SHOWN(skua_select_case, area_select_case, amount);
+WAIT_SHOWN(skua_select_case, area_select_case, wait);
+_Static_assert(AREA_SELECT_NEVER == SKUA_SELECT_NEVER &&
+		       AREA_SELECT_JOIN == SKUA_SELECT_JOIN &&
+		       AREA_SELECT_TIME == SKUA_SELECT_TIME,
+	       "tools read the kinds of cases");
 
 /* ---- the interface ---------------------------------------------------------- */
 

@@ -175,9 +175,13 @@ expect calm shows '
 	[o["waiters"] for o in d["objects"] if o["kind"] == "semaphore"] == [3] and
 	all(o["holder"].startswith("thread ") for o in d["objects"]
 		if o["kind"] in ("mutex", "once") or o["kind"].startswith("rwlock"))'
+expect calm shows '
+	[[c["kind"] for c in w["cases"]] for w in d["waiters"] if w["kind"] == "select"] ==
+		[["event", "mutex", "time"]]'
 run waits -p "${pids[locks]}" --each
 expect 'calm --each' out_has 'waits for once '
-expect 'calm --each' out_has 'waits for select of 2, '
+expect 'calm --each' out_has 'waits for select of 4, '
+expect 'calm --each' out_has '    mutex '
 run waits -p "${pids[locks]}"
 for text in 'a waker' 'rwlock, to write' 'join' 'select' 'time'; do
 	expect calm out_has "$text"

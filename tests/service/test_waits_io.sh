@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_waits_io.sh [SKUA] - `skua waits` shows the descriptors that tasks, fibers and threads
-# wait for, of programs as they are shipped
+# test_waits_io.sh [SKUA] - `skua waits` shows the descriptors and blocking calls that tasks,
+# fibers and threads wait for, of programs as they are shipped
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -37,18 +37,32 @@ calm='
 		if x["state"] in ("listening", "established") and x["kind"] == "TCP") and
 	len(d["waiters"]) == 10 and d["fibers"] == 8 and not d["more"] and d["deadlocks"] == []'
 
+# The pool of threads for calls that block.
+blocking='
+	len(d["blocking"]) == 1 and {**d["blocking"][0], "longest_ns": 0, "of_which": ""} == {
+		"threads": 2, "max_threads": 2, "running": 2, "queued": 2, "max_queued": 2,
+		"waiting_for_a_place": 1, "waiters": 5, "longest_ns": 0, "of_which": ""} and
+	d["blocking"][0]["longest_ns"] > 0 and
+	d["blocking"][0]["of_which"].startswith("fiber caller ")'
+
+# shows_soon EXPRESSION - until all of them wait
+shows_soon()
+{
+	for ((i = 0; i < 100; i++)); do
+		run waits -p "$pid" --json
+		shows "$1" && break
+	done
+	expect "$way" exited 0
+	expect "$way" shows "$1"
+}
+
 for way in "${ways[@]}"; do
 	begin "$way" sockets calm
 	port=$(sed 's/ready //' "$scratch/sockets.out")
 	own=$(sed -n 's/^NSpid:.*\t//p' "/proc/$pid/status")
 	expected=${calm//own/"\"$own\""}
 	expected=${expected//port/"\"$port\""}
-	for ((i = 0; i < 100; i++)); do # until all of them wait
-		run waits -p "$pid" --json
-		shows "$expected" && break
-	done
-	expect "$way" exited 0
-	expect "$way" shows "$expected"
+	shows_soon "$expected"
 	run waits -p "$pid"
 	for text in "TCP            established  read     127.0.0.1:$port" '127.0.0.1:*' \
 		'descriptor, to write'; do
@@ -59,6 +73,12 @@ for way in "${ways[@]}"; do
 	expect "$way" out_has " (TCP 127.0.0.1:$port), to accept, for "
 	expect "$way" out_has ' (pipe), to read, for '
 	stop sockets
+
+	begin "$way" sockets blocking
+	shows_soon "$blocking"
+	run waits -p "$pid"
+	expect "$way" out_has '          2 of 2     2  2 of 2            1        5'
+	stop sockets
 done
 
-finish "descriptors are shown with their peers in ${#ways[@]} kinds of programs${left_out-}"
+finish "descriptors are shown with their peers, and blocking calls, in ${#ways[@]} kinds of programs${left_out-}"

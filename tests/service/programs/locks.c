@@ -176,11 +176,13 @@ static void wait_for_either(void *arg)
 {
 	struct skua_select_case cases[] = {
 		SKUA_SELECT_CASE(SKUA_SELECT_EVENT, &event, NULL, 0),
+		SKUA_SELECT_CASE(SKUA_SELECT_NEVER, NULL, NULL, 0),
 		SKUA_SELECT_CASE(SKUA_SELECT_LOCK, &first, NULL, 0),
+		SKUA_SELECT_CASE(SKUA_SELECT_TIME, NULL, NULL, 1ull << 62),
 	};
 
 	(void)arg;
-	skua_select(cases, 2, 0, SKUA_FOREVER_NS);
+	skua_select(cases, 4, 0, SKUA_FOREVER_NS);
 }
 
 static void wait_for_notify(void *arg)

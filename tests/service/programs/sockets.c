@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sockets.c KIND - tasks, fibers and threads that wait for descriptors
+ * sockets.c KIND - tasks, fibers and threads that wait for descriptors and blocking calls
  *
  * It prints "ready" and the port of its TCP listener, and ends when its standard input has a
  * line or ends.
  *
- *	calm  one wait for each kind of descriptor, and three connections that are read
+ *	calm      one wait for each kind of descriptor, and three connections that are read
+ *	blocking  fibers with blocking calls that do not end: two that run, two that are
+ *		  queued, and one that waits for a place in the queue
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,6 +31,7 @@ static const struct skua_task_type acceptor = SKUA_TASK_TYPE("acceptor");
 static const struct skua_task_type serve = SKUA_TASK_TYPE("serve");
 static const struct skua_task_type dialler = SKUA_TASK_TYPE("dialler");
 static const struct skua_task_type reader = SKUA_TASK_TYPE("reader");
+static const struct skua_task_type caller = SKUA_TASK_TYPE("caller");
 static const struct skua_task_type writer = SKUA_TASK_TYPE("writer");
 
 static void check(int code, const char *what)
@@ -221,15 +224,44 @@ static void calm(void)
 	printf("ready %u\n", ntohs(address.sin_port));
 }
 
+/* ---- blocking --------------------------------------------------------------------- */
+
+static void block(struct skua_blocking *self)
+{
+	(void)self;
+	for (;;)
+		pause();
+}
+
+static void call_block(void *arg)
+{
+	struct skua_blocking call = SKUA_BLOCKING_INIT(block);
+
+	(void)arg;
+	skua_blocking_call(rt, &call, SKUA_FOREVER_NS);
+}
+
+static void blocking(void)
+{
+	for (unsigned i = 0; i < 5; i++)
+		start(&caller, call_block, NULL);
+	puts("ready 0");
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
-	struct skua_config config = { .size = sizeof(config), .workers = 2 };
+	struct skua_config config = { .size = sizeof(config),
+				      .workers = 2,
+				      .blocking_threads = 2,
+				      .blocking_queued = 2 };
 
 	check(skua_runtime_create(&rt, &config, NULL), "skua_runtime_create()");
 	raise_loopback();
 	if (strcmp(kind, "calm") == 0) {
 		calm();
+	} else if (strcmp(kind, "blocking") == 0) {
+		blocking();
 	} else {
 		fprintf(stderr, "sockets: no kind '%s'\n", kind);
 		return 2;
