@@ -56,11 +56,22 @@ enum event_kind {
 	/* The task gives up the wait of its last EVENT_WAIT for b, in vain. a, b: as there;
 	 * detail: an error number. Not for conditions, joins, groups and times. */
 	EVENT_GIVE_UP,
+	/* The worker has taken an event of a descriptor; the EVENT_READY of the tasks that
+	 * it makes runnable follow. a: [ serial:32 | number of the descriptor:32 ]; b: when
+	 * a worker last looked for events before, of CLOCK_MONOTONIC, 0: never; detail: as
+	 * of epoll_wait(2); other: EVENT_REAP_... */
+	EVENT_REAP,
 	EVENT_KINDS,
 };
 
 /* A guess: a few ticks. Pollers are called at the end of each tick. */
 #define EVENT_LATE_NS UINT64_C(200000)
+
+/* The other of EVENT_REAP. The worker has slept until there were events, unless there were
+ * some already. */
+#define EVENT_REAP_SLEPT UINT32_C(1)
+/* It has taken as many as it takes at once: there may be more. */
+#define EVENT_REAP_FULL UINT32_C(2)
 
 /* The detail of EVENT_BEGIN: the meaning of b. */
 enum event_name { EVENT_NAME_POLL, EVENT_NAME_TYPE };

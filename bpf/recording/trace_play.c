@@ -357,6 +357,18 @@ static void on_give_up(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
+static void on_reap(struct player *p, const struct trace_event *e)
+{
+	struct trace_mark mark = mark_of(TRACE_REAP, "event", e);
+
+	mark.number = e->event.b < e->ns ? e->event.b : e->ns;
+	mark.slept = e->event.other & EVENT_REAP_SLEPT;
+	mark.full = e->event.other & EVENT_REAP_FULL;
+	mark_say_number(&mark, "descriptor", (uint32_t)e->event.a);
+	mark_say_address(&mark, "events", e->event.detail);
+	instant(p, &mark);
+}
+
 static void on_event(struct player *p, const struct trace_event *e)
 {
 	switch (e->event.kind) {
@@ -407,6 +419,9 @@ static void on_event(struct player *p, const struct trace_event *e)
 		break;
 	case EVENT_GIVE_UP:
 		on_give_up(p, e);
+		break;
+	case EVENT_REAP:
+		on_reap(p, e);
 		break;
 	default:
 		break;

@@ -33,6 +33,7 @@ enum trace_mark_kind {
 	TRACE_WAIT,    /* a task has to wait for an object */
 	TRACE_HELD,    /* the holder of that object */
 	TRACE_GIVE_UP, /* a task has waited for an object in vain */
+	TRACE_REAP,    /* a worker has taken an event of a descriptor */
 };
 
 enum { TRACE_ARGS = 3, TRACE_TEXT = 80 };
@@ -56,8 +57,9 @@ struct trace_arg {
  * @waited_ns: how long the task was runnable before the poll
  * @waited_on: the track that made the task runnable
  * @number: of a steal: the number of tasks; of TRACE_LATE: ns; of TRACE_WAIT: enum
- *         area_wait_kind
+ *         area_wait_kind; of TRACE_REAP: when a worker last looked for events before
  * @again: of TRACE_WAIT: the task goes on with its last wait for the object
+ * @slept, @full: of TRACE_REAP: EVENT_REAP_...
  * @partial: the beginning or the end of the mark was not recorded
  * @name: printable ASCII, like all texts
  */
@@ -74,6 +76,7 @@ struct trace_mark {
 	bool waited;
 	bool partial;
 	bool again;
+	bool slept, full;
 	char name[TRACE_TEXT];
 	unsigned args_first; /* of a slice: args known at its beginning */
 	struct trace_arg args[TRACE_ARGS];

@@ -14,7 +14,8 @@
 static const char *const categories[] = { "task",  "job",   "park",  "steal",
 					  "cpu",   "lost",  "ready", "steal",
 					  "steal", "steal", "queue", "stall",
-					  "late",  "wait",  "wait",  "wait" };
+					  "late",  "wait",  "wait",  "wait",
+					  "io" };
 
 const char *trace_category(enum trace_mark_kind kind)
 {

@@ -107,8 +107,10 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 
 	if (mark->kind == TRACE_POLL || mark->kind == TRACE_JOB)
 		open.step.name = ledger_name(l, mark->name);
-	if (mark->kind == TRACE_POLL)
+	if (mark->kind == TRACE_POLL) {
 		ledger_begin_poll(l, &open, mark);
+		ledger_io_polled(l, open.task);
+	}
 	if (!grow(&s->open, sizeof(*s->open), s->depth, &s->open_room)) {
 		l->failed = -ENOMEM;
 		return;
@@ -117,6 +119,7 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 	if (mark->kind == TRACE_SEARCH)
 		s->search = s->count;
 	s->late = 0;
+	s->reap.ns = 0;
 	add_step(l, s, open.step);
 }
 
@@ -198,17 +201,23 @@ static void on_woken(struct ledger *l, unsigned track, uint64_t ns)
 	l->lates[late - 1].last_ns = ns;
 }
 
-static void on_late(struct ledger *l, const struct trace_mark *mark)
+size_t ledger_add_late(struct ledger *l, const struct ledger_late *late)
 {
 	if (!grow(&l->lates, sizeof(*l->lates), l->late_count, &l->late_room)) {
 		l->failed = -ENOMEM;
-		return;
+		return 0;
 	}
-	l->lates[l->late_count++] =
-		(struct ledger_late){ .track = mark->track,
-				      .from_ns = mark->ns - mark->number,
-				      .until_ns = mark->ns };
-	l->tracks[mark->track].late = l->late_count;
+	l->lates[l->late_count++] = *late;
+	return l->late_count;
+}
+
+static void on_late(struct ledger *l, const struct trace_mark *mark)
+{
+	const struct ledger_late late = { .track = mark->track,
+					  .from_ns = mark->ns - mark->number,
+					  .until_ns = mark->ns };
+
+	l->tracks[mark->track].late = ledger_add_late(l, &late);
 }
 
 static void on_ready(struct ledger *l, uint64_t ns)
@@ -254,6 +263,7 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 		on_ready(l, mark->ns);
 		on_woken(l, mark->track, mark->ns);
 		ledger_on_woken(l, mark);
+		ledger_on_io_woken(l, mark);
 		break;
 	case TRACE_LATE:
 		on_late(l, mark);
@@ -274,9 +284,14 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 			 (struct ledger_step){ .from_ns = mark->ns,
 					       .doing = LEDGER_LOST });
 		addresses_clear(&l->suspended);
+		addresses_clear(&l->io_open);
+		break;
+	case TRACE_REAP:
+		ledger_on_reap(l, mark);
 		break;
 	case TRACE_WAIT:
 		ledger_on_wait(l, mark);
+		ledger_on_io_wait(l, mark);
 		break;
 	case TRACE_HELD:
 		ledger_on_held(l, mark);
@@ -318,6 +333,7 @@ static void on_stop(struct trace_sink *sink, uint64_t ns)
 				};
 	}
 	ledger_count_stuck(l);
+	ledger_io_stop(l);
 }
 
 static void on_left(struct trace_sink *sink, uint64_t since_ns, unsigned track)
@@ -437,6 +453,8 @@ void ledger_close(struct ledger *l)
 	free(l->holds);
 	free(l->held);
 	free(l->channels);
+	free(l->io);
+	addresses_free(&l->io_open);
 	addresses_free(&l->suspended);
 	addresses_free(&l->servers);
 	free(l->names);

@@ -80,12 +80,15 @@ struct ledger_unfinished {
 
 /**
  * struct ledger_late - a worker called its pollers late: events waited for that call
- * before they made any task ready
- * @from_ns, @until_ns: the worker did not call its pollers between these times
+ * before they made any task ready; or, with @io, no worker looked for events of descriptors
+ * @from_ns, @until_ns: the worker did not call its pollers, or no worker looked, between
+ *                      these times. An event of a descriptor may have come at any time
+ *                      between them
  * @woken: number of tasks that the late call made runnable, the last at @last_ns
  */
 struct ledger_late {
 	uint32_t track;
+	bool io;
 	uint64_t from_ns, until_ns;
 	uint64_t woken, last_ns;
 };
@@ -133,6 +136,21 @@ struct ledger_channel {
 
 #define LEDGER_CHANNELS 16u
 
+/**
+ * struct ledger_io - the waits of tasks of one type for descriptors, in one direction
+ * @name: of the tasks; @kind: AREA_WAITS_IO_READ or AREA_WAITS_IO_WRITE
+ * @times: number of waits, of @ns altogether
+ * @unseen_ns: at most so much of it was after the kernel had the event
+ * @longest_ns, @longest_unseen_ns: the most of one wait
+ * @still: number of tasks that wait at the end, for up to @still_ns
+ */
+struct ledger_io {
+	uint32_t name, kind;
+	uint64_t times, ns, unseen_ns;
+	uint64_t longest_ns, longest_unseen_ns;
+	uint64_t still, still_ns;
+};
+
 /* From @ns on, @holder held the lock, as EVENT_HELD names it. */
 struct ledger_hold {
 	uint64_t object, ns;
@@ -147,12 +165,13 @@ struct ledger_steps;
  * @items: one for each poll whose beginning, end and wait are known
  * @names: names of task types; item.name is an index
  * @ready: times at which tasks became runnable, in order
- * @lates: late calls of pollers, in order
+ * @lates: late calls of pollers, and late looks for events, in order
  * @others: polls that are in no item, or within the wait of one, as items whose wait is
  *          not known
  * @waits: all waits for locks and channels; @suspended: those that go on, by task
  * @servers: the last server of each side of a channel (ledger_channels.c)
  * @channels: those with the longest waits, at most LEDGER_CHANNELS, the longest first
+ * @io: waits for descriptors, the longest first; @io_open: those that go on, by task
  * @stuck: index + 1 of the longest wait for a lock that still goes on at the end; 0: none;
  *         @stuck_count: their number
  * @holds: what is known about the holders of locks, sorted by lock and time
@@ -181,6 +200,11 @@ struct ledger {
 	struct addresses suspended, servers;
 	struct ledger_channel *channels;
 	size_t channel_count;
+	struct ledger_io *io;
+	size_t io_count, io_room;
+	struct addresses io_open;
+	uint64_t
+		io_full_ns; /* the last look left events, which may be as old; 0: none */
 	size_t stuck, stuck_count;
 	struct ledger_hold *holds;
 	size_t hold_count, hold_room;
@@ -308,6 +332,10 @@ void ledger_say_channel(const struct ledger *ledger,
 			const struct ledger_channel *channel, char *text,
 			size_t bytes);
 
+/* ledger_say_io - the same about waits for descriptors */
+void ledger_say_io(const struct ledger *ledger, const struct ledger_io *io,
+		   char *text, size_t bytes);
+
 /**
  * struct ledger_type - figures of the items of one type, or of all
  * @p999: the parts of the item at that rank
@@ -354,11 +382,18 @@ struct ledger_incident {
 	struct ledger_hit hits[LEDGER_HITS];
 };
 
-/* A late call of pollers, and the reasons why the worker was late. */
+/* A late call of pollers or a late look, and the reasons why the worker was late. */
 struct ledger_delay {
 	struct ledger_late late;
 	struct ledger_reason reasons[LEDGER_NAMED];
 	unsigned reason_count;
+};
+
+/* The latest of them, of @times that woke tasks, and were late enough. */
+struct ledger_delays {
+	struct ledger_delay list[LEDGER_NAMED];
+	unsigned count;
+	uint64_t times;
 };
 
 /* A part of the judged items' time and its main cause. @share: the fraction of
@@ -382,8 +417,8 @@ struct ledger_share {
  *          or with a limit, up to 1,000 of the @slower ones
  * @slower_than_ns: the limit that ledger_judge() was given, or 0
  * @slower: number of items that took longer than this limit
- * @delays: the latest calls of pollers, among those that woke tasks
- * @late_times: number of such calls that were late by more than @late_ns
+ * @pollers: calls of pollers; @events: looks for events of descriptors: late by more than
+ *           @late_ns
  * @shares: first an unfinished poll, if one is the main cause; then the largest part of
  *          the judged time, and others that have more than a tenth
  */
@@ -396,9 +431,8 @@ struct ledger_verdict {
 	size_t type_count;
 	uint64_t judged;
 	uint64_t slower_than_ns, slower;
-	struct ledger_delay delays[LEDGER_NAMED];
-	unsigned delay_count;
-	uint64_t late_times, late_ns;
+	struct ledger_delays pollers, events;
+	uint64_t late_ns;
 	struct ledger_share shares[1 + LEDGER_NAMED];
 	unsigned share_count;
 };
@@ -427,7 +461,7 @@ void ledger_free(struct ledger_verdict *verdict);
  * incidents. Return: 0, -ENOMEM */
 int ledger_find_incidents(struct ledger_verdict *verdict, size_t count);
 
-/* ledger_find_delays - find the late calls that woke tasks; part of
+/* ledger_find_delays - find the late calls and looks that woke tasks; part of
  * ledger_judge() */
 void ledger_find_delays(const struct ledger *ledger,
 			struct ledger_verdict *verdict);
@@ -435,8 +469,8 @@ void ledger_find_delays(const struct ledger *ledger,
 /* ledger_last_holder - return the name of the last known holder of a lock, or NULL */
 const char *ledger_last_holder(const struct ledger *ledger, uint64_t lock);
 
-/* ledger_late_of - return the late call of pollers that made an item's task
- * runnable, or NULL */
+/* ledger_late_of - return the late call of pollers, or the late look, that made an item's
+ * task runnable, or NULL */
 const struct ledger_late *ledger_late_of(const struct ledger *ledger,
 					 const struct ledger_item *item);
 

@@ -3,7 +3,8 @@
  * ledger_late.c - delays before tasks became ready
  *
  * A connection with data to read waits until its worker calls the poller that watches
- * it. Its task becomes ready only then, so no item contains this wait.
+ * it, or until a worker looks for events of descriptors. Its task becomes ready only then, so
+ * no item contains this wait.
  */
 #include <string.h>
 
@@ -13,39 +14,89 @@
  * the end of each tick. */
 #define LATE_NS UINT64_C(1000000)
 
-/* Explain a delay like an item without a task, which waited for the worker. */
+/* The delay as an item without a task, which waited for a worker. */
+static struct ledger_item item_of(const struct ledger_late *late,
+				  uint32_t track)
+{
+	return (struct ledger_item){ .from_ns = late->from_ns,
+				     .ready_ns = late->from_ns,
+				     .begin_ns = late->until_ns,
+				     .end_ns = late->until_ns,
+				     .track = track,
+				     .home = track,
+				     .name = LEDGER_NOBODY - 1 };
+}
+
+/* How long one thing kept a worker from looking. */
+static uint64_t kept_ns(const struct ledger *l, const struct ledger_late *late,
+			uint32_t track)
+{
+	const struct ledger_item item = item_of(late, track);
+	struct ledger_split split;
+	uint64_t most = 0;
+
+	ledger_split(l, &item, &split);
+	for (unsigned i = 0; i < split.cause_count; i++)
+		if (split.causes[i].part != LEDGER_PARKED &&
+		    split.causes[i].ns > most)
+			most = split.causes[i].ns;
+	return most;
+}
+
+/* Any worker may look for events, and one that sleeps is woken for that within a
+ * millisecond, so blame the one that was kept from it longest. */
+static uint32_t blamed(const struct ledger *l, const struct ledger_late *late)
+{
+	uint32_t runtime = trace_source(l->trace, late->track)->stream.runtime;
+	uint64_t most = kept_ns(l, late, late->track);
+	uint32_t track = late->track;
+
+	for (unsigned i = 0; i < trace_sources(l->trace); i++) {
+		const struct trace_stream *stream =
+			&trace_source(l->trace, i)->stream;
+		uint64_t ns;
+
+		if (stream->index == TRACE_OUTSIDE ||
+		    stream->runtime != runtime)
+			continue;
+		ns = kept_ns(l, late, i);
+		if (ns <= most)
+			continue;
+		most = ns;
+		track = i;
+	}
+	return track;
+}
+
 static void explain(const struct ledger *l, struct ledger_delay *delay)
 {
-	const struct ledger_late *late = &delay->late;
-	const struct ledger_item item = { .from_ns = late->from_ns,
-					  .ready_ns = late->from_ns,
-					  .begin_ns = late->until_ns,
-					  .end_ns = late->until_ns,
-					  .track = late->track,
-					  .home = late->track,
-					  .name = LEDGER_NOBODY - 1 };
+	struct ledger_item item;
 	struct ledger_split split;
 
+	if (delay->late.io)
+		delay->late.track = blamed(l, &delay->late);
+	item = item_of(&delay->late, delay->late.track);
 	ledger_split(l, &item, &split);
 	delay->reason_count = ledger_reasons(l, &item, &split, delay->reasons);
 }
 
 /* Insert a late call, if it is one of the latest so far; the latest comes
  * first. */
-static void insert(struct ledger_verdict *v, const struct ledger_late *late)
+static void insert(struct ledger_delays *to, const struct ledger_late *late)
 {
-	unsigned at = v->delay_count;
+	unsigned at = to->count;
 
+	to->times++;
 	while (at > 0 &&
-	       ledger_late_by(&v->delays[at - 1].late) < ledger_late_by(late))
+	       ledger_late_by(&to->list[at - 1].late) < ledger_late_by(late))
 		at--;
 	if (at == LEDGER_NAMED)
 		return;
-	if (v->delay_count < LEDGER_NAMED)
-		v->delay_count++;
-	memmove(&v->delays[at + 1], &v->delays[at],
-		(v->delay_count - 1 - at) * sizeof(*v->delays));
-	v->delays[at].late = *late;
+	if (to->count < LEDGER_NAMED)
+		to->count++;
+	memmove(&to->list[at + 1], &to->list[at],
+		(to->count - 1 - at) * sizeof(*to->list));
+	to->list[at].late = *late;
 }
 
 void ledger_find_delays(const struct ledger *l, struct ledger_verdict *v)
@@ -56,11 +107,12 @@ void ledger_find_delays(const struct ledger *l, struct ledger_verdict *v)
 
 		if (late->woken == 0 || ledger_late_by(late) <= v->late_ns)
 			continue;
-		v->late_times++;
-		insert(v, late);
+		insert(late->io ? &v->events : &v->pollers, late);
 	}
-	for (unsigned i = 0; i < v->delay_count; i++)
-		explain(l, &v->delays[i]);
+	for (unsigned i = 0; i < v->pollers.count; i++)
+		explain(l, &v->pollers.list[i]);
+	for (unsigned i = 0; i < v->events.count; i++)
+		explain(l, &v->events.list[i]);
 }
 
 const struct ledger_late *ledger_late_of(const struct ledger *l,

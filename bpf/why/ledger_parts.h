@@ -38,6 +38,13 @@ struct ledger_open {
 	bool goes_on, gave_up;
 };
 
+/* A worker has taken an event of a descriptor at @ns. The kernel had it at @from_ns or
+ * later, and at @until_ns or earlier; 0: none was taken in this step. */
+struct ledger_reap {
+	uint64_t from_ns, until_ns, ns;
+	uint64_t since_ns; /* of the event */
+};
+
 /* The steps of a track. Slices are nested; @open has one of each depth. @wait_ns: the last
  * time when a task of the track began to wait. */
 struct ledger_steps {
@@ -48,6 +55,7 @@ struct ledger_steps {
 	uint64_t wait_ns;
 	size_t search; /* step of the last search */
 	size_t late; /* 1 + index in ledger.lates of the one in progress; 0: none */
+	struct ledger_reap reap; /* the last event of a descriptor */
 	uint32_t tid;
 };
 
@@ -105,6 +113,23 @@ int ledger_add_servers(const struct ledger *ledger, struct addresses *holders);
 
 /* ledger_settle_channels - find out what the servers of the longest waits did */
 void ledger_settle_channels(struct ledger *ledger);
+
+/* ---- waits for descriptors (ledger_io.c) -------------------------------------- */
+
+void ledger_on_io_wait(struct ledger *ledger, const struct trace_mark *mark);
+void ledger_on_reap(struct ledger *ledger, const struct trace_mark *mark);
+
+/* ledger_on_io_woken - a task was made runnable, perhaps by the last event */
+void ledger_on_io_woken(struct ledger *ledger, const struct trace_mark *mark);
+
+/* ledger_io_polled - the poll of a task begins, so that it does not wait any more */
+void ledger_io_polled(struct ledger *ledger, uint64_t task);
+
+/* ledger_io_stop - after the last event */
+void ledger_io_stop(struct ledger *ledger);
+
+/* ledger_add_late - note a late call or look. Return: its index + 1; 0: no memory */
+size_t ledger_add_late(struct ledger *ledger, const struct ledger_late *late);
 
 /* ledger_settle_steps - after the last event, prepare ledger_split() */
 void ledger_settle_steps(struct ledger *ledger);

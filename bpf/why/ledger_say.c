@@ -214,6 +214,34 @@ void ledger_say_channel(const struct ledger *l,
 			 text_time_in(time, (double)channel->still_ns, most));
 }
 
+void ledger_say_io(const struct ledger *l, const struct ledger_io *io,
+		   char *text, size_t bytes)
+{
+	double most = (double)io->longest_ns;
+	char count[32], mean[32], longest[32], time[32];
+
+	snprintf(text, bytes,
+		 "%s, to %s: %s wait%s, %s on average, longest %s; at most "
+		 "%.3g %% of that after the kernel had the event, longest %s, "
+		 "and the rest for peers",
+		 io->name < l->name_count ? l->names[io->name] : "a task",
+		 io->kind == AREA_WAITS_IO_READ ? "read" : "write",
+		 text_count(count, io->times), io->times == 1 ? "" : "s",
+		 text_time_in(mean,
+			      (double)io->ns /
+				      (double)(io->times ? io->times : 1),
+			      most),
+		 text_time_in(longest, most, most),
+		 100 * (double)io->unseen_ns / (double)(io->ns ? io->ns : 1),
+		 text_time_in(time, (double)io->longest_unseen_ns, most));
+	if (io->still > 0)
+		snprintf(text + strlen(text), bytes - strlen(text),
+			 "; %s task%s at the end, up to %s so far",
+			 text_count(count, io->still),
+			 io->still == 1 ? " waits" : "s wait",
+			 text_time_in(time, (double)io->still_ns, most));
+}
+
 static void say(const struct ledger *l, const struct ledger_reason *r,
 		char *text, size_t bytes)
 {
@@ -427,14 +455,15 @@ static void say_share(const struct ledger *l, const struct ledger_share *s,
 			 r->culprit);
 }
 
-static void say_delays(const struct ledger_verdict *v, char *text, size_t bytes)
+static void say_delays(const struct ledger_delays *delays, const char *what,
+		       char *text, size_t bytes)
 {
-	const char *culprit = v->delays[0].reasons[0].culprit;
+	const char *culprit = delays->list[0].reasons[0].culprit;
+	size_t used = strlen(text);
 
-	if (v->delay_count > 0)
-		snprintf(text, bytes,
-			 "; before tasks were ready, pollers were called "
-			 "late%s%s",
+	if (delays->count > 0)
+		snprintf(text + used, bytes - used,
+			 "; before tasks were ready, %s late%s%s", what,
 			 culprit[0] ? ", behind " : "", culprit);
 }
 
@@ -465,6 +494,6 @@ void ledger_say_verdict(const struct ledger *l, const struct ledger_verdict *v,
 		say_share(l, &v->shares[i], of, text + used, bytes - used);
 		of[0] = '\0';
 	}
-	used = strlen(text);
-	say_delays(v, text + used, bytes - used);
+	say_delays(&v->pollers, "pollers were called", text, bytes);
+	say_delays(&v->events, "events of descriptors were seen", text, bytes);
 }

@@ -175,15 +175,16 @@ static json_t *delay_json(const struct why *why,
 	return object;
 }
 
-static json_t *pollers_json(const struct why *why)
+static json_t *delays_json(const struct why *why,
+			   const struct ledger_delays *delays)
 {
-	const struct ledger_verdict *v = &why->verdict;
 	json_t *object = json_object(), *latest = json_array();
 
-	json_set_count(object, "limit_ns", v->late_ns);
-	json_set_count(object, "times", v->late_times);
-	for (unsigned i = 0; i < v->delay_count; i++)
-		json_array_append_new(latest, delay_json(why, &v->delays[i]));
+	json_set_count(object, "limit_ns", why->verdict.late_ns);
+	json_set_count(object, "times", delays->times);
+	for (unsigned i = 0; i < delays->count; i++)
+		json_array_append_new(latest,
+				      delay_json(why, &delays->list[i]));
 	json_object_set_new(object, "latest", latest);
 	return object;
 }
@@ -229,6 +230,36 @@ static json_t *channels_json(const struct why *why)
 	for (size_t i = 0; i < why->ledger.channel_count; i++)
 		json_array_append_new(
 			all, channel_json(why, &why->ledger.channels[i]));
+	return all;
+}
+
+static json_t *io_json(const struct why *why)
+{
+	const struct ledger *l = &why->ledger;
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < l->io_count; i++) {
+		const struct ledger_io *io = &l->io[i];
+		json_t *object = json_object();
+		char text[LEDGER_TEXT];
+
+		set_text(object, "type",
+			 io->name < l->name_count ? l->names[io->name] : NULL);
+		set_text(object, "to",
+			 io->kind == AREA_WAITS_IO_READ ? "read" : "write");
+		json_set_count(object, "waits", io->times);
+		json_set_count(object, "waited_ns", io->ns);
+		json_set_count(object, "peer_ns", io->ns - io->unseen_ns);
+		json_set_count(object, "unseen_ns", io->unseen_ns);
+		json_set_count(object, "longest_ns", io->longest_ns);
+		json_set_count(object, "longest_unseen_ns",
+			       io->longest_unseen_ns);
+		json_set_count(object, "waiting", io->still);
+		json_set_count(object, "waiting_ns", io->still_ns);
+		ledger_say_io(l, io, text, sizeof(text));
+		set_text(object, "text", text);
+		json_array_append_new(all, object);
+	}
 	return all;
 }
 
@@ -370,8 +401,12 @@ bool why_print_json(FILE *file, const struct why *why)
 		json_array_append_new(incidents,
 				      incident_json(why, &v->incidents[i]));
 	json_object_set_new(object, "incidents", incidents);
-	json_object_set_new(object, "late_pollers", pollers_json(why));
+	json_object_set_new(object, "late_pollers",
+			    delays_json(why, &v->pollers));
+	json_object_set_new(object, "late_events",
+			    delays_json(why, &v->events));
 	json_object_set_new(object, "channels", channels_json(why));
+	json_object_set_new(object, "descriptors", io_json(why));
 	json_object_set_new(object, "all", type_json(why, &v->types[0]));
 	for (size_t i = 1; i < v->type_count; i++)
 		json_array_append_new(types, type_json(why, &v->types[i]));

@@ -250,10 +250,17 @@ static void print_late(FILE *file, const struct why *why,
 	if (!late)
 		return;
 	trace_label(why->trace, late->track, who);
-	fprintf(file,
-		"    before it was ready, %s had not called its pollers for "
-		"%s\n",
-		who, text_time(by, (double)ledger_late_by(late)));
+	text_time(by, (double)ledger_late_by(late));
+	if (late->io)
+		fprintf(file,
+			"    before it was ready, no worker had looked for its "
+			"event for up to %s\n",
+			by);
+	else
+		fprintf(file,
+			"    before it was ready, %s had not called its pollers "
+			"for %s\n",
+			who, by);
 }
 
 static void print_incident(FILE *file, const struct why *why, size_t index)
@@ -302,7 +309,8 @@ static void print_delay(FILE *file, const struct why *why,
 	char text[LEDGER_TEXT];
 
 	trace_label(why->trace, delay->late.track, who);
-	fprintf(file, "    %s late on %s at %s, and woke %s task%s:\n",
+	fprintf(file, "    %s%s late on %s at %s, and woke %s task%s:\n",
+		delay->late.io ? "up to " : "",
 		text_time(by, (double)ledger_late_by(&delay->late)), who,
 		say_when(why, delay->late.until_ns, when),
 		text_count(tasks, delay->late.woken),
@@ -314,21 +322,21 @@ static void print_delay(FILE *file, const struct why *why,
 	}
 }
 
-/* Print the delays that are in no item. */
-static void print_delays(FILE *file, const struct why *why)
+/* Print the delays that are in no item. @what, @of: such as "call", "of pollers" */
+static void print_delays(FILE *file, const struct why *why,
+			 const struct ledger_delays *delays, const char *what,
+			 const char *of)
 {
-	const struct ledger_verdict *v = &why->verdict;
 	char times[32], limit[32];
 
-	if (v->delay_count == 0)
+	if (delays->count == 0)
 		return;
 	fprintf(file,
-		"before tasks were ready: %s call%s of pollers came more than "
-		"%s late\n",
-		text_count(times, v->late_times), ending(v->late_times),
-		text_time(limit, (double)v->late_ns));
-	for (unsigned i = 0; i < v->delay_count; i++)
-		print_delay(file, why, &v->delays[i]);
+		"before tasks were ready: %s %s%s %s came more than %s late\n",
+		text_count(times, delays->times), what, ending(delays->times),
+		of, text_time(limit, (double)why->verdict.late_ns));
+	for (unsigned i = 0; i < delays->count; i++)
+		print_delay(file, why, &delays->list[i]);
 	fputc('\n', file);
 }
 
@@ -349,6 +357,26 @@ static void print_channels(FILE *file, const struct why *why)
 		fprintf(file, "    %s\n", text);
 	}
 	if (l->channel_count > CHANNELS)
+		fprintf(file, "    and further ones: see --json\n");
+	fputc('\n', file);
+}
+
+/* ---- descriptors ------------------------------------------------------------ */
+
+/* Print the longest waits for descriptors, which are in no item. */
+static void print_io(FILE *file, const struct why *why)
+{
+	const struct ledger *l = &why->ledger;
+	char text[LEDGER_TEXT];
+
+	if (l->io_count == 0)
+		return;
+	fputs("waits for descriptors, of tasks of all types:\n", file);
+	for (size_t i = 0; i < l->io_count && i < CHANNELS; i++) {
+		ledger_say_io(l, &l->io[i], text, sizeof(text));
+		fprintf(file, "    %s\n", text);
+	}
+	if (l->io_count > CHANNELS)
 		fprintf(file, "    and further ones: see --json\n");
 	fputc('\n', file);
 }
@@ -376,8 +404,11 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 		print_incident(file, why, i);
 	if (v->incident_count > 0 && most > 0)
 		print_legend(file);
-	print_delays(file, why);
+	print_delays(file, why, &v->pollers, "call", "of pollers");
+	print_delays(file, why, &v->events, "look",
+		     "for events of descriptors");
 	print_channels(file, why);
+	print_io(file, why);
 	if (why->ledger.count > 0)
 		why_print_types(file, why);
 	ledger_say_verdict(&why->ledger, &why->verdict, text, sizeof(text));

@@ -161,6 +161,9 @@ void driver_sleep(struct driver *driver, unsigned i, struct parker *parker,
 	bool interrupted;
 
 	batch->count = 0;
+	batch->slept = true;
+	/* Relaxed: for tools. */
+	batch->since_ns = atomic_load_relaxed(&driver->looked_ns);
 	parker->wake = interrupt;
 	parker->ctx = driver;
 	if (parker_begin(parker)) {
@@ -220,6 +223,8 @@ bool driver_take(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
 	uint64_t looked_ns = atomic_load_relaxed(&driver->looked_ns);
 
 	batch->count = 0;
+	batch->slept = false;
+	batch->since_ns = looked_ns;
 	if (driver_leader_asleep(driver) || now_ns < looked_ns + age_ns ||
 	    !atomic_cas_relaxed(&driver->looked_ns, &looked_ns, now_ns))
 		return false;

@@ -65,6 +65,8 @@ typedef void driver_deliver_fn(struct driver *driver, uint64_t data,
 /* Events that a worker has taken, and is about to deliver. */
 struct driver_batch {
 	unsigned count;
+	bool slept;        /* it has slept until they came, or would have */
+	uint64_t since_ns; /* when a worker last looked before; 0: never */
 	struct epoll_event events[DRIVER_BATCH];
 };
 

@@ -4,6 +4,17 @@
 #include "core/loop/work.h"
 #include "core/loop/worker.h"
 
+/* Note an event for tools, before it makes a task runnable. Not inlined, as few do. */
+static __attribute__((noinline)) void
+record(struct worker *w, const struct driver_batch *batch, unsigned i)
+{
+	unsigned how = (batch->slept ? EVENT_REAP_SLEPT : 0) |
+		       (batch->count == DRIVER_BATCH ? EVENT_REAP_FULL : 0);
+
+	telemetry_reap(&w->telemetry, batch->events[i].data.u64,
+		       batch->events[i].events, batch->since_ns, how);
+}
+
 /*
  * Several tasks run in the order of their events, behind those that wait already, where
  * other workers can take them. The task of a single event goes to the LIFO slot if the
@@ -19,9 +30,12 @@ void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
 
 	counter_add_owner(&w->area.counters.io_reaps, 1);
 	counter_add_owner(&w->area.counters.io_events, batch->count);
-	for (unsigned i = 0; i < batch->count; i++)
+	for (unsigned i = 0; i < batch->count; i++) {
+		if (w->telemetry.recorder.on)
+			record(w, batch, i);
 		driver->deliver(driver, batch->events[i].data.u64,
 				batch->events[i].events);
+	}
 	if (alone)
 		return;
 	last = lifo_slot_take_owner(&w->lifo);

@@ -498,6 +498,12 @@ void telemetry_wait(struct worker_telemetry *t, uint64_t task,
 	note(t, EVENT_HELD, by & ~AREA_HOLDER_FLAGS, (uintptr_t)object, 0, 0);
 }
 
+void telemetry_reap(struct worker_telemetry *t, uint64_t data, uint32_t events,
+		    uint64_t since_ns, unsigned how)
+{
+	note(t, EVENT_REAP, data, since_ns, events, how);
+}
+
 void telemetry_give_up(struct worker_telemetry *t, uint64_t task,
 		       const void *object, int code)
 {

@@ -197,6 +197,11 @@ void telemetry_wait(struct worker_telemetry *t, uint64_t task,
 		    const void *object, enum area_wait_kind kind, bool again,
 		    const uint64_t *holder);
 
+/* telemetry_reap - report an event of a descriptor. @data: of the driver; @since_ns: when a
+ * worker last looked for events before; @how: EVENT_REAP_... */
+void telemetry_reap(struct worker_telemetry *t, uint64_t data, uint32_t events,
+		    uint64_t since_ns, unsigned how);
+
 /* telemetry_give_up - report that the task that the worker polls ends its wait for a lock
  * without the lock. @code: a negative error number */
 void telemetry_give_up(struct worker_telemetry *t, uint64_t task,

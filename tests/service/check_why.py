@@ -3,7 +3,8 @@
 
 Compares the output of `skua why --json` with the recording's events, by which this
 finds out itself how long each task took from ready to the end of its poll: as many,
-and as long; and each part counted once.
+and as long; and each part counted once. Likewise how long tasks waited for descriptors,
+and for how long at most an event was there that no worker looked for.
 """
 
 import bisect
@@ -13,7 +14,9 @@ import sys
 from collections import Counter
 
 META, EVENTS, END_OF_FILE = 1, 4, 5
-CLOCK, BEGIN, END, READY, WAIT = 1, 4, 5, 6, 17
+CLOCK, BEGIN, END, READY, WAIT, REAP = 1, 4, 5, 6, 17, 20
+DESCRIPTORS = (22, 23)
+SLEPT = 1
 YIELD = 2
 # Kinds of waits that are part of a task's time: for mutex, rwlock, once, to send to a
 # channel or spsc.
@@ -103,6 +106,49 @@ def items(path):
     return sorted(took, reverse=True)
 
 
+def descriptors(path):
+    """How long tasks waited for descriptors, and how much of it was after the last look
+    for events: at least, and at most."""
+    found, ends = read(path)
+    merged = []
+    for number, events in found.items():
+        ns = clock(events, ends)
+        merged += [(ns(e[0]), order, number, *e[1:]) for order, e in enumerate(events)]
+    merged.sort()
+    waits, reaps, total, least, most = {}, {}, 0, 0, 0
+    for ns, _, stream, a, b, detail, other, kind in merged:
+        if kind == WAIT and detail in DESCRIPTORS:
+            waits[a] = ns
+        elif kind == REAP:
+            reaps[stream] = ns, b, other
+        elif kind == READY and a in waits:
+            since = waits.pop(a)
+            total += max(ns - since, 0)
+            if stream in reaps:
+                reaped, looked, how = reaps[stream]
+                unseen = max(reaped - max(looked, since), 0)
+                least += 0 if how & SLEPT else unseen
+                most += max(unseen, ns - since if how & SLEPT else 0)
+        elif kind == BEGIN:
+            waits.pop(a, None)
+            reaps.pop(stream, None)
+    total += sum(ends[-1][1] - since for since in waits.values())
+    return total, least, most
+
+
+def check_descriptors(path, why):
+    total, least, most = descriptors(path)
+    for row in why["descriptors"]:
+        assert row["peer_ns"] + row["unseen_ns"] == row["waited_ns"], row
+        assert row["longest_ns"] <= row["waited_ns"], row
+        assert row["longest_unseen_ns"] <= row["unseen_ns"], row
+    waited = sum(row["waited_ns"] for row in why["descriptors"])
+    unseen = sum(row["unseen_ns"] for row in why["descriptors"])
+    assert near(waited, total), (waited, total)
+    assert (1 - ALLOWED) * least - 2 <= unseen <= (1 + ALLOWED) * most + 2, (least, unseen, most)
+    return f"; {waited / 1e6:.1f} ms for descriptors, {unseen / 1e6:.1f} ms unseen" if total else ""
+
+
 def near(a, b):
     return abs(a - b) <= ALLOWED * max(a, b) + 2
 
@@ -142,9 +188,10 @@ if __name__ == "__main__":
     with open(sys.argv[2]) as file:
         why = json.load(file)
     parts, whole = check(items(sys.argv[1]), why)
+    io = check_descriptors(sys.argv[1], why)
     print(
         f"{why['all']['count']} items; at p99.9 parts of {parts / 1e3:.1f} us, "
         f"and by the events {whole / 1e3:.1f} us; of the slowest "
         f"{len(why['slowest'])}, kinds:",
-        dict(Counter(s["reason"]["kind"] for s in why["slowest"])),
+        str(dict(Counter(s["reason"]["kind"] for s in why["slowest"]))) + io,
     )

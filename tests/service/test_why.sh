@@ -10,7 +10,7 @@ source "$(dirname "$0")/checks.sh"
 skua=$build/bpf/skua
 programs=$build/tests/programs
 bench=$build/bench/skua-bench
-for program in "$skua" "$bench" "$programs"/{burst,channels,hog,late,locks,neighbour}; do
+for program in "$skua" "$bench" "$programs"/{burst,channels,hog,late,locks,neighbour,sockets}; do
 	needs "$program"
 done
 tested=("$skua")
@@ -96,7 +96,7 @@ for line in open(sys.argv[1], errors="replace"):
 END
 }
 
-for name in plain cut lost middle backwards empty quoted large incidents unseen; do
+for name in plain cut lost middle backwards empty quoted large incidents unseen io; do
 	python3 -B tests/service/traces.py "$name" >"$scratch/$name.skua"
 	run why "$scratch/$name.skua"
 	expect "a file: $name" exited 0
@@ -150,6 +150,29 @@ code=0
 python3 -B tests/service/check_why.py "$scratch/channels.skua" "$scratch/out" \
 	>"$scratch/sums" 2>&1 || code=$?
 expect "the parts of channels: $(tail -n 1 "$scratch/sums")" exited 0
+
+# --- waits for descriptors -----------------------------------------------------------
+
+python3 -B tests/service/traces.py io >"$scratch/io.skua"
+run why "$scratch/io.skua"
+expect 'io' exited 0
+expect 'io' narrow
+expect 'io' out_has '1 look for events of descriptors came more than 1.0 ms late'
+expect 'io' out_has 'waited 3.0 ms behind parse on worker 0'
+expect 'io' out_has 'before it was ready, no worker had looked for its event for up to 3.0 ms'
+expect 'io' out_has 'http_read, to read: 2 waits, 2.0 ms on average, longest 3.5 ms; at most 75'
+expect 'io' out_has 'events of descriptors were seen late, behind parse'
+run why "$scratch/io.skua" --json
+# The event of the second was seen at once, and that of the third never came.
+expect 'io' shows '[(r["type"], r["to"], r["waits"], r["waiting"], r["unseen_ns"] // 1000)
+		for r in d["descriptors"]] == [
+		("http_read", "write", 1, 1, 0), ("http_read", "read", 2, 0, 3001)] and
+	d["late_events"]["times"] == 1 and d["late_pollers"]["times"] == 0 and
+	[s["late_ns"] // 1000 for s in d["slowest"] if s["late_ns"]] == [3001]'
+code=0
+python3 -B tests/service/check_why.py "$scratch/io.skua" "$scratch/out" \
+	>"$scratch/sums" 2>&1 || code=$?
+expect "the parts of io: $(tail -n 1 "$scratch/sums")" exited 0
 
 # --- incidents -------------------------------------------------------------------
 
@@ -306,6 +329,23 @@ expect 'late pollers' grep -qE \
 expect 'late pollers' grep -qE '^ +waited [0-9.]+ ms behind db_query on worker 0$' "$scratch/out"
 expect 'late pollers' grep -qE '^    before it was ready, worker 0 had not called its pollers for' \
 	"$scratch/out"
+
+# The peer is to blame if nothing else keeps the worker from looking, and a poll if that does.
+start sockets "$programs/sockets" slow
+blames sockets 'any(r["type"] == "serve" and r["to"] == "read" and r["waits"] > 10 and
+	10 * r["unseen_ns"] < r["waited_ns"] for r in d["descriptors"])'
+adds_up sockets
+stop sockets
+start sockets "$programs/sockets" late
+blames sockets 'any(r["type"] == "serve" and r["to"] == "read" and
+	3 * r["unseen_ns"] > r["waited_ns"] for r in d["descriptors"]) and
+	d["late_events"]["times"] > 10 and any(r["culprit"] == "db_query"
+		for p in d["late_events"]["latest"] for r in p["reasons"]) and
+	"events of descriptors were seen late, behind " in v["text"]'
+adds_up sockets
+run why "$scratch/sockets.skua"
+expect sockets narrow
+stop sockets
 
 # It never returns; that it is longer than what any task waited does not need CPUs.
 start endless "$programs/hog" 1 endless

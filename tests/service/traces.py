@@ -10,7 +10,8 @@ backwards (clocks go back), switched (plain, and the threads on the CPUs), empty
 and what is recorded), quoted (names that have to be escaped), large (a million
 events), incidents (two polls with tasks behind them, and long names), unseen
 (tasks ready before anything is known of their worker), locks (tasks wait for locks that
-a task and a thread hold, and one of them gives up), channels (one is full and one empty).
+a task and a thread hold, and one of them gives up), channels (one is full and one empty), io (tasks wait for descriptors, and a poll hides an
+event).
 """
 
 import struct
@@ -20,10 +21,12 @@ META, STREAM, NAME, EVENTS, END, SWITCHES = range(1, 7)
 (
     NONE, CLOCK, START, STOP, BEGIN_POLL, END_POLL, READY, STEAL, STEAL_FAIL,
     PARK, UNPARK, INJECT, OVERFLOW, JOB_BEGIN, JOB_END, STALL, LATE, WAIT, HELD, GIVE_UP,
-) = range(20)  # fmt: skip
+    REAP,
+) = range(21)  # fmt: skip
 DONE, PENDING, YIELD = range(3)
 FUNCTION, TYPE, OBJECT, HOLDER = range(4)
-MUTEX, READ, EVENT, SEND, RECEIVE = 1, 2, 5, 13, 14
+MUTEX, READ, EVENT, SEND, RECEIVE, IO_READ, IO_WRITE = 1, 2, 5, 13, 14, 22, 23
+SLEPT = 1
 THREAD = 1 << 63
 OUTSIDE = 0xFFFFFFFF
 IN, PREEMPTED, ASLEEP, WOKEN, INSTEAD, STOPPED = range(1, 7)
@@ -340,6 +343,35 @@ def channels():
     return data + end(1_400_000)
 
 
+def io():
+    """An event that comes during a long poll, one that a worker slept for, and none."""
+    data = begin((0, 0, 4712), (1, 1, 4713), (2, OUTSIDE, 0))
+    zero, one, outside = Worker(0), Worker(1), Worker(2)
+    for worker in zero, one:
+        worker.add(500, START, 4712 + worker.number)
+        worker.clock(500)
+    for i in range(3):
+        outside.add(600 + i, READY, 0x7000 + 64 * i)
+    zero.wait(1000, 0x7000, IO_READ, 0x6000)
+    zero.wait(2000, 0x7040, IO_READ, 0x6040)
+    zero.wait(3000, 0x7080, IO_WRITE, 0x6080)
+    zero.add(4000, PARK)
+    zero.add(500_000, REAP, 1 << 32 | 8, START_NS + 3900, 1, SLEPT)
+    zero.add(500_000, READY, 0x7040)
+    zero.add(500_100, UNPARK, 496_000)
+    zero.poll(500_200, 300, 0x7040)
+    outside.add(500_300, READY, 0x7100)
+    zero.poll(501_000, 3_000_000, 0x7100, of=PARSE)
+    zero.add(3_502_000, REAP, 1 << 32 | 7, START_NS + 501_000, 1)
+    zero.add(3_502_000, READY, 0x7000)
+    zero.poll(3_503_000, 1000, 0x7000)
+    for worker in zero, one:
+        worker.clock(4_000_000)
+        worker.add(4_000_100, STOP)
+    data += outside.chunk() + zero.chunk() + one.chunk()
+    return data + end(4_100_000)
+
+
 def large():
     data = [begin((0, 0, 4712), (1, 1, 4713))]
     workers = Worker(0), Worker(1)
@@ -368,6 +400,7 @@ MADE = {
     "unseen": unseen,
     "locks": locks,
     "channels": channels,
+    "io": io,
 }
 
 if __name__ == "__main__":

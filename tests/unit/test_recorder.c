@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recorder.c - what workers do is noted, while somebody wants it */
+#include "core/io/table.h"
 #include "core/runtime/runtime.h"
+#include "skua/io.h"
 #include "tests/unit/parent.h"
 
+#include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 
 /* ---- helpers ---------------------------------------------------------------- */
@@ -120,6 +124,60 @@ static enum skua_poll take_long(struct skua_task *self)
 	while (skua_now_ns() < until)
 		;
 	return SKUA_DONE;
+}
+
+static void read_byte(void *arg)
+{
+	char byte;
+
+	assert_int_equal(
+		skua_io_read(*(struct skua_io *)arg, &byte, 1, SKUA_FOREVER_NS),
+		1);
+}
+
+/* Wait until a fiber waits for a descriptor, and the only worker sleeps. */
+static void await_reader(struct skua_runtime *rt, int fd)
+{
+	const struct io_slot *slot = table_find(fd);
+
+	/* Acquire: the worker runs. Pairs with slot_arm(). */
+	while ((atomic_load_acquire(&slot->word[IO_READ]) & IO_OWNER) !=
+	       IO_ARMED)
+		usleep(1000);
+	while (counter_read(&worker_area(rt)->times.state) != AREA_PARKED)
+		usleep(1000);
+}
+
+/* Before the task that it makes runnable. */
+TEST(recorder__event_of_a_descriptor__noted)
+{
+	struct skua_runtime *rt = make();
+	bool reaped = false, woken = false;
+	struct skua_io io;
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(skua_io_attach(rt, fds[0], 0, &io), 0);
+	assert_int_equal(skua_record_start(rt), 0);
+	assert_int_equal(skua_fiber_spawn(rt, NULL, read_byte, &io), 0);
+	await_reader(rt, fds[0]);
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	for (uint64_t n = 0; n < head_of(rt); n++) {
+		const struct event *event = event_of(rt, n);
+
+		woken |= reaped && event->kind == EVENT_READY;
+		if (event->kind != EVENT_REAP ||
+		    (uint32_t)event->a != (uint32_t)fds[0])
+			continue;
+		reaped = true;
+		assert_true(event->b < skua_now_ns());
+		assert_true(event->detail & EPOLLIN);
+	}
+	assert_true(woken);
+	assert_int_equal(skua_io_close(io), 0);
+	close(fds[1]);
+	destroy(rt);
 }
 
 /* Where it has none it cannot be late. */

@@ -8,6 +8,9 @@
  *	calm      one wait for each kind of descriptor, and three connections that are read
  *	blocking  fibers with blocking calls that do not end: two that run, two that are
  *		  queued, and one that waits for a place in the queue
+ *	slow      a fiber that reads what a thread writes each 20 ms
+ *	late      the same, each 2 ms, and a task whose polls keep the only worker from
+ *		  looking for events: 10 ms in 20 ms
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,6 +35,7 @@ static const struct skua_task_type serve = SKUA_TASK_TYPE("serve");
 static const struct skua_task_type dialler = SKUA_TASK_TYPE("dialler");
 static const struct skua_task_type reader = SKUA_TASK_TYPE("reader");
 static const struct skua_task_type caller = SKUA_TASK_TYPE("caller");
+static const struct skua_task_type db_query = SKUA_TASK_TYPE("db_query");
 static const struct skua_task_type writer = SKUA_TASK_TYPE("writer");
 
 static void check(int code, const char *what)
@@ -248,6 +252,53 @@ static void blocking(void)
 	puts("ready 0");
 }
 
+/* ---- slow and late ------------------------------------------------------------------ */
+
+#define MS_NS UINT64_C(1000000)
+
+struct feed {
+	int fd;
+	unsigned ms;
+};
+
+static void *feed(void *arg)
+{
+	const struct feed *feed = arg;
+
+	for (;;) {
+		usleep(1000 * feed->ms);
+		if (write(feed->fd, "x", 1) != 1)
+			exit(1);
+	}
+	return NULL;
+}
+
+static void compute(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		uint64_t until = skua_now_ns() + 10 * MS_NS;
+
+		while (skua_now_ns() < until)
+			;
+		skua_sleep_until(until + 10 * MS_NS);
+	}
+}
+
+static void feed_each(unsigned ms)
+{
+	static struct feed from;
+	pthread_t thread;
+	int fds[2];
+
+	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds),
+	      "socketpair()");
+	from = (struct feed){ fds[1], ms };
+	start(&serve, read_on, job_of(fds[0]));
+	check(pthread_create(&thread, NULL, feed, &from), "pthread_create()");
+	puts("ready 0");
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -256,12 +307,19 @@ int main(int argc, char **argv)
 				      .blocking_threads = 2,
 				      .blocking_queued = 2 };
 
+	if (strcmp(kind, "late") == 0)
+		config.workers = 1;
 	check(skua_runtime_create(&rt, &config, NULL), "skua_runtime_create()");
 	raise_loopback();
 	if (strcmp(kind, "calm") == 0) {
 		calm();
 	} else if (strcmp(kind, "blocking") == 0) {
 		blocking();
+	} else if (strcmp(kind, "slow") == 0) {
+		feed_each(20);
+	} else if (strcmp(kind, "late") == 0) {
+		start(&db_query, compute, NULL);
+		feed_each(2);
 	} else {
 		fprintf(stderr, "sockets: no kind '%s'\n", kind);
 		return 2;
