@@ -154,6 +154,10 @@ struct area_runtime {
 	uint32_t descriptor_slots;
 	/* The owner of the descriptors that are attached to this runtime. */
 	uint64_t descriptor_owner;
+
+	/* Address of a word: the number of accepts that failed because descriptors or
+	 * memory were exhausted, and were tried again. Writers: any threads. */
+	uint64_t accepts_delayed;
 };
 
 /* Bits of the words of a descriptor. */

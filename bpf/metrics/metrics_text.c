@@ -108,6 +108,7 @@ enum runtime_value {
 	QUEUED,
 	SPAWNED,
 	JOBS_OUTSIDE,
+	ACCEPTS_DELAYED,
 	POLLS_OVER,
 	STALL_LIMIT,
 	RUNTIME_VALUES
@@ -121,6 +122,9 @@ static const struct family runtime_families[] = {
 		      "Tasks spawned, by workers and by other threads." },
 	[JOBS_OUTSIDE] = { "jobs_stolen_outside", COUNTER, "",
 			   "Jobs taken by threads that are no workers." },
+	[ACCEPTS_DELAYED] = { "accepts_delayed", COUNTER, "",
+			      "Accepts that failed for lack of descriptors or "
+			      "memory, and were tried again." },
 	[POLLS_OVER] = { "polls_over_limit", COUNTER, "",
 			 "Estimate of the polls that exceeded the limit of "
 			 "the runtime; skua_stalls counts the reported ones." },
@@ -140,6 +144,8 @@ static uint64_t runtime_value(const struct metrics_runtime *r,
 		return r->snapshot.tasks_spawned;
 	case JOBS_OUTSIDE:
 		return r->snapshot.jobs_stolen_outside;
+	case ACCEPTS_DELAYED:
+		return r->snapshot.accepts_delayed;
 	case POLLS_OVER:
 		return figure_over_limit(&r->snapshot, &r->area);
 	default:

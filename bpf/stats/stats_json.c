@@ -15,9 +15,13 @@ static const struct json_field fields_of_times[] = {
 
 #define TOTALS(member) JSON_FIELD(struct target_snapshot, member)
 static const struct json_field fields_of_totals[] = {
-	TOTALS(tasks_spawned),       TOTALS(queue_depth),
-	TOTALS(injection_depth),     TOTALS(urgent_depth),
-	TOTALS(jobs_stolen_outside), { 0 }
+	TOTALS(tasks_spawned),
+	TOTALS(queue_depth),
+	TOTALS(injection_depth),
+	TOTALS(urgent_depth),
+	TOTALS(jobs_stolen_outside),
+	TOTALS(accepts_delayed),
+	{ 0 }
 };
 
 #define TYPE(member) JSON_FIELD(struct area_type, member)

@@ -81,6 +81,19 @@ static void print_looking(FILE *file, const struct target_snapshot *snapshot)
 	table_print(file, &table);
 }
 
+static void print_delayed(FILE *file, const struct target_snapshot *snapshot)
+{
+	uint64_t delayed = snapshot->accepts_delayed;
+	char count[32];
+
+	if (delayed > 0)
+		fprintf(file,
+			"%s accept%s failed for lack of descriptors or "
+			"memory, and %s tried again\n\n",
+			text_count(count, delayed), delayed == 1 ? "" : "s",
+			delayed == 1 ? "was" : "were");
+}
+
 /* Only of a runtime with descriptors. */
 static void print_driver(FILE *file, const struct target_snapshot *snapshot)
 {
@@ -231,6 +244,7 @@ void stats_text(FILE *file, struct target *target,
 	print_looking(file, snapshot);
 	fputc('\n', file);
 	print_driver(file, snapshot);
+	print_delayed(file, snapshot);
 	print_times(file, snapshot);
 	fputc('\n', file);
 	print_histograms(file, snapshot);

@@ -96,6 +96,7 @@ struct target_worker {
  * @queue_depth: tasks in all local queues
  * @injection_depth, @urgent_depth: tasks in the shared queues
  * @jobs_stolen_outside: jobs taken by external threads
+ * @accepts_delayed: accepts that were tried again after a delay
  * @workers: freed by target_free_snapshot()
  */
 struct target_snapshot {
@@ -107,6 +108,7 @@ struct target_snapshot {
 	uint64_t injection_depth;
 	uint64_t urgent_depth;
 	uint64_t jobs_stolen_outside;
+	uint64_t accepts_delayed;
 	struct target_worker *workers;
 };
 

@@ -135,6 +135,7 @@ static void read_all(struct reader *reader, struct target_snapshot *out)
 	uint64_t externals[AREA_EXTERNALS] = { 0 };
 	uint64_t refused = word(reader, area->refused);
 
+	out->accepts_delayed = word(reader, area->accepts_delayed);
 	read_workers(reader, out);
 	out->tasks_spawned =
 		out->total.tasks_spawned + read_groups(reader, out) - refused;

@@ -74,5 +74,7 @@ int skua_runtime_stats(const struct skua_runtime *rt, struct skua_stats *out)
 		out->jobs_stolen_outside += counter_read(
 			&rt->pool.telemetry.area.external_jobs_stolen[i]);
 	out->injection_depth = pool_length(&rt->pool);
+	/* Relaxed: a count. */
+	out->accepts_delayed = atomic_load_relaxed(&rt->pool.accepts_delayed);
 	return 0;
 }

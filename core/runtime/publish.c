@@ -61,6 +61,7 @@ void publish(struct skua_runtime *rt)
 	area->descriptor_chunks = TABLE_CHUNKS;
 	area->descriptor_slots = TABLE_CHUNK_SLOTS;
 	area->descriptor_owner = ADDRESS(pool);
+	area->accepts_delayed = ADDRESS(&pool->accepts_delayed);
 	publish_queues(pool, area);
 	root_add(area, pool->generation);
 }

@@ -360,7 +360,7 @@ SKUA_API int skua_io_write_all(struct skua_io io, const void *data, size_t size,
  * Skips connections that were aborted before. If descriptors or memory are exhausted
  * (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM, -ENOSPC), the call does not fail: it tries again
  * after 1 ms, then after twice as long each time, up to 100 ms. The runtime counts each
- * such delay in accepts_delayed, and logs at most one line a second.
+ * such delay in accepts_delayed of struct skua_stats, and logs at most one line a second.
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: as skua_io_attach().

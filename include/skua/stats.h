@@ -66,6 +66,8 @@ struct skua_worker_stats {
  * @tasks_spawned: tasks spawned, by tasks and by outside threads
  * @injection_depth: tasks in the injection queues of all groups of workers now
  * @jobs_stolen_outside: jobs that outside threads in skua_run() took
+ * @accepts_delayed: how often an accept failed because descriptors or memory were exhausted,
+ *         and was tried again after a delay
  * @reserved: 0; space for more counters
  * @total: sums over all workers; its tasks_spawned does not include spawns by outside
  *         threads
@@ -75,7 +77,8 @@ struct skua_stats {
 	uint64_t tasks_spawned;
 	uint64_t injection_depth;
 	uint64_t jobs_stolen_outside;
-	uint64_t reserved[4];
+	uint64_t accepts_delayed;
+	uint64_t reserved[3];
 	struct skua_worker_stats total;
 };
 

@@ -81,4 +81,20 @@ for way in "${ways[@]}"; do
 	stop sockets
 done
 
+# An accept that fails is tried again, and counted.
+way=hungry
+begin default sockets hungry
+shows_soon '[(x["state"], [(w["to"], w["delayed"]) for w in x["waits"]])
+	for x in d["descriptors"]] == [("listening", [("accept", True)])]'
+run waits -p "$pid"
+expect "$way" out_has ' accept, again '
+run stats -p "$pid" --json
+expect "$way" exited 0
+expect "$way" shows 'd["totals"]["accepts_delayed"] > 0'
+run stats -p "$pid"
+expect "$way" grep -qE '^[0-9]+ accepts? failed for lack of descriptors or memory, and w' "$scratch/out"
+run metrics --once -p "$pid"
+expect "$way" grep -qE '^skua_accepts_delayed_total\{.*\} [1-9]' "$scratch/out"
+stop sockets
+
 finish "descriptors are shown with their peers, and blocking calls, in ${#ways[@]} kinds of programs${left_out-}"

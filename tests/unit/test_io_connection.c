@@ -239,7 +239,10 @@ static enum skua_poll accept_poll(struct skua_task *self)
 
 static uint64_t delayed(struct skua_runtime *rt)
 {
-	return atomic_load_relaxed(&rt->pool.accepts_delayed);
+	struct skua_stats stats;
+
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
+	return stats.accepts_delayed;
 }
 
 /* The delays grow, so that a second of them costs next to nothing; and the connection is

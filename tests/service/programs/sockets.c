@@ -8,6 +8,7 @@
  *	calm      one wait for each kind of descriptor, and three connections that are read
  *	blocking  fibers with blocking calls that do not end: two that run, two that are
  *		  queued, and one that waits for a place in the queue
+ *	hungry    a fiber that accepts a connection, and no descriptor is left for it
  *	slow      a fiber that reads what a thread writes each 20 ms
  *	late      the same, each 2 ms, and a task whose polls keep the only worker from
  *		  looking for events: 10 ms in 20 ms
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -252,6 +254,26 @@ static void blocking(void)
 	puts("ready 0");
 }
 
+/* ---- hungry ------------------------------------------------------------------------- */
+
+static void hungry(void)
+{
+	struct sockaddr_in address;
+	struct rlimit limit;
+	struct job *job = job_of(bound(SOCK_STREAM, 8, &address));
+	int next;
+
+	connect_to(&address);
+	next = dup(0);
+	check(next, "dup()");
+	close(next);
+	check(getrlimit(RLIMIT_NOFILE, &limit), "getrlimit()");
+	limit.rlim_cur = (rlim_t)next;
+	check(setrlimit(RLIMIT_NOFILE, &limit), "setrlimit()");
+	start(&acceptor, accept_on, job);
+	printf("ready %u\n", ntohs(address.sin_port));
+}
+
 /* ---- slow and late ------------------------------------------------------------------ */
 
 #define MS_NS UINT64_C(1000000)
@@ -315,6 +337,8 @@ int main(int argc, char **argv)
 		calm();
 	} else if (strcmp(kind, "blocking") == 0) {
 		blocking();
+	} else if (strcmp(kind, "hungry") == 0) {
+		hungry();
 	} else if (strcmp(kind, "slow") == 0) {
 		feed_each(20);
 	} else if (strcmp(kind, "late") == 0) {

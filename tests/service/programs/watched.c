@@ -123,8 +123,10 @@ static void print_own(const struct skua_runtime *rt)
 	skua_runtime_stats(rt, &all);
 	printf("{\"totals\":{\"tasks_spawned\":%" PRIu64
 	       ",\"injection_depth\":%" PRIu64
-	       ",\"jobs_stolen_outside\":%" PRIu64 "},\"workers\":[",
-	       all.tasks_spawned, all.injection_depth, all.jobs_stolen_outside);
+	       ",\"jobs_stolen_outside\":%" PRIu64
+	       ",\"accepts_delayed\":%" PRIu64 "},\"workers\":[",
+	       all.tasks_spawned, all.injection_depth, all.jobs_stolen_outside,
+	       all.accepts_delayed);
 	for (unsigned i = 0; i < all.workers; i++) {
 		const struct skua_worker_stats *from = &one;
 		const char *before = i ? ",{" : "{";
