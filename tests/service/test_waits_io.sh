@@ -13,10 +13,10 @@ tests_skua "$@"
 built tests/programs/sockets >/dev/null || exit
 make_ways sockets
 
-# Kind, state, and what each waiter waits to do; the port is that of the listener.
+# Kind, state, and what each waiter waits to do; the ports are those of the listeners.
 calm='
-	sorted((x["kind"], x["state"], w["to"], w["type"]) for x in d["descriptors"]
-		for w in x["waits"]) == [
+	(four := [x for x in d["descriptors"] if not x["local"].startswith("[")]) and
+	sorted((x["kind"], x["state"], w["to"], w["type"]) for x in four for w in x["waits"]) == [
 		("TCP", "established", "read", "fiber serve"),
 		("TCP", "established", "read", "fiber serve"),
 		("TCP", "established", "read", "fiber serve"),
@@ -27,15 +27,17 @@ calm='
 		("Unix datagram", "connected", "write", "fiber writer"),
 		("eventfd", "", "read", "fiber reader"),
 		("pipe", "", "read", "task reader")] and
-	all(w["since_ns"] > 0 and not w["delayed"] for x in d["descriptors"] for w in x["waits"]) and
-	len({x["fd"] for x in d["descriptors"]}) == 10 and
-	len({x["peer"] for x in d["descriptors"] if x["state"] == "established"}) == 3 and
+	len({x["peer"] for x in four if x["state"] == "established"}) == 3 and
 	all(x["peer"].startswith("127.0.0.1:") == (x["state"] in ("established", "syn sent"))
-		for x in d["descriptors"]) and
-	[x["local"] for x in d["descriptors"] if x["kind"] == "Unix"] == ["@skua sockets " + own] and
-	all(x["local"] == "127.0.0.1:" + port for x in d["descriptors"]
+		for x in four) and
+	[x["local"] for x in four if x["kind"] == "Unix"] == ["@skua sockets @OWN"] and
+	all(x["local"] == "127.0.0.1:@PORT" for x in four
 		if x["state"] in ("listening", "established") and x["kind"] == "TCP") and
-	len(d["waiters"]) == 10 and d["fibers"] == 8 and not d["more"] and d["deadlocks"] == []'
+	[(x["state"], x["local"], x["peer"]) for x in d["descriptors"]
+		if x["local"].startswith("[")] == [("listening", "[::1]:@SIX", "")] * (@SIX > 0) and
+	all(w["since_ns"] > 0 and not w["delayed"] for x in d["descriptors"] for w in x["waits"]) and
+	len({x["fd"] for x in d["descriptors"]}) == len(d["waiters"]) == 10 + (@SIX > 0) and
+	not d["more"] and d["deadlocks"] == []'
 
 # The pool of threads for calls that block.
 blocking='
@@ -58,10 +60,11 @@ shows_soon()
 
 for way in "${ways[@]}"; do
 	begin "$way" sockets calm
-	port=$(sed 's/ready //' "$scratch/sockets.out")
+	read -r _ port six <"$scratch/sockets.out"
 	own=$(sed -n 's/^NSpid:.*\t//p' "/proc/$pid/status")
-	expected=${calm//own/"\"$own\""}
-	expected=${expected//port/"\"$port\""}
+	expected=${calm//@OWN/$own}
+	expected=${expected//@PORT/$port}
+	expected=${expected//@SIX/$six}
 	shows_soon "$expected"
 	run waits -p "$pid"
 	for text in "TCP            established  read     127.0.0.1:$port" '127.0.0.1:*' \

@@ -2,8 +2,8 @@
 /*
  * sockets.c KIND - tasks, fibers and threads that wait for descriptors and blocking calls
  *
- * It prints "ready" and the port of its TCP listener, and ends when its standard input has a
- * line or ends.
+ * It prints "ready" and the ports of its TCP listeners, of IPv4 and IPv6 (0: none), and ends
+ * when its standard input has a line or ends.
  *
  *	calm      one wait for each kind of descriptor, and three connections that are read
  *	blocking  fibers with blocking calls that do not end: two that run, two that are
@@ -176,6 +176,22 @@ static int bound_unix(void)
 	return fd;
 }
 
+/* Return: a socket that listens at [::1]; -1: there is no IPv6. */
+static int bound_six(struct sockaddr_in6 *address)
+{
+	socklen_t length = sizeof(*address);
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	*address = (struct sockaddr_in6){ .sin6_family = AF_INET6,
+					  .sin6_addr = in6addr_loopback };
+	if (fd < 0 || bind(fd, (struct sockaddr *)address, length) != 0 ||
+	    listen(fd, 8) != 0)
+		return -1;
+	check(getsockname(fd, (struct sockaddr *)address, &length),
+	      "getsockname()");
+	return fd;
+}
+
 static void connect_to(const struct sockaddr_in *address)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -199,11 +215,14 @@ static void connect_in_vain(void *arg)
 
 static void calm(void)
 {
+	struct sockaddr_in6 six = { .sin6_port = 0 };
 	struct sockaddr_in address, other;
 	struct job *polled;
 	pthread_t thread;
-	int fds[2];
+	int fds[2], six_fd = bound_six(&six);
 
+	if (six_fd >= 0)
+		start(&acceptor, accept_on, job_of(six_fd));
 	start(&acceptor, accept_on, job_of(bound(SOCK_STREAM, 8, &address)));
 	for (unsigned i = 0; i < 3; i++)
 		connect_to(&address);
@@ -227,7 +246,8 @@ static void calm(void)
 	check(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds),
 	      "socketpair()");
 	start(&writer, write_on, job_of(fds[0]));
-	printf("ready %u\n", ntohs(address.sin_port));
+	printf("ready %u %u\n", ntohs(address.sin_port),
+	       six_fd < 0 ? 0u : ntohs(six.sin6_port));
 }
 
 /* ---- blocking --------------------------------------------------------------------- */
