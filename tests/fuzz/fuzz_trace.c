@@ -42,7 +42,12 @@ static struct event make_event(struct fuzz_input *in, uint64_t *time)
 	else if (kind == EVENT_HELD && fuzz_below(in, 2))
 		event.a |= AREA_HOLDER_THREAD;
 	event.b = 0x5000 + fuzz_below(in, 4);
-	event.what = event_what((enum event_kind)kind, fuzz_below(in, 4),
+	event.detail = fuzz_below(in, 4);
+	if (kind == EVENT_WAIT && event.detail == AREA_WAITS_NOTHING)
+		event.detail = AREA_WAITS_IO_READ;
+	if (kind == EVENT_REAP)
+		event.b = *time / 2 - fuzz_below(in, 2) * 50;
+	event.what = event_what((enum event_kind)kind, event.detail,
 				fuzz_below(in, SOURCES));
 	event.time = *time;
 	return event;
@@ -296,6 +301,21 @@ static void check_channels(const struct ledger *ledger)
 	}
 }
 
+static void check_io(const struct ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->io_count; i++) {
+		const struct ledger_io *io = &ledger->io[i];
+		char text[LEDGER_TEXT];
+
+		fuzz_check(io->unseen_ns <= io->ns &&
+				   io->longest_unseen_ns <= io->longest_ns &&
+				   io->longest_ns <= io->ns,
+			   "of %ju ns, %ju ns unseen", io->ns, io->unseen_ns);
+		ledger_say_io(ledger, io, text, sizeof(text));
+		check_text(text);
+	}
+}
+
 static void check_ledger(const char *path)
 {
 	struct ledger_verdict verdict;
@@ -316,6 +336,7 @@ static void check_ledger(const char *path)
 	fuzz_check(count == ledger.count && count == verdict.types[0].count,
 		   "items of no type");
 	check_channels(&ledger);
+	check_io(&ledger);
 	ledger_say_verdict(&ledger, &verdict, text, sizeof(text));
 	check_text(text);
 	ledger_free(&verdict);
