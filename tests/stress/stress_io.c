@@ -9,6 +9,9 @@
  * again, mostly with the same numbers. Checked: what is read is what was written, from its
  * beginning on; all of it, if nobody but the writer has ended the link; each descriptor is
  * closed once. A waiter that is not woken hangs the program.
+ *
+ * With SKUA_IO_FAULTS (tests/faults/io_faults.h), system calls also fail for a lack of
+ * memory; then the same call is made again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +33,7 @@
 static atomic_u64 done, rounds, broken, closed, opened, late;
 static uint64_t wanted;
 static struct skua_runtime *runtimes[2];
+static bool faulty; /* SKUA_IO_FAULTS is set */
 
 static bool is_over(void)
 {
@@ -95,6 +99,23 @@ static void open_tcp(int fds[2])
 	close(listener);
 }
 
+/* Is it the error of a call that may be made again? */
+static bool is_fault(ssize_t code)
+{
+	return faulty && (code == -ENOMEM || code == -ENOBUFS ||
+			  code == -ENOSPC || code == -EMFILE);
+}
+
+static int attach(struct skua_runtime *rt, int fd, struct skua_io *out)
+{
+	int code;
+
+	do
+		code = skua_io_attach(rt, fd, 0, out);
+	while (is_fault(code));
+	return code;
+}
+
 static void open_link(struct link *link)
 {
 	unsigned kind = rng_below(&link->rng, 8);
@@ -109,9 +130,8 @@ static void open_link(struct link *link)
 	link->read = link->written = 0;
 	atomic_store_relaxed(&link->disturbed, 0);
 	for (unsigned i = 0; i < 2; i++) {
-		stress_check(
-			skua_io_attach(link->rt, fds[i], 0, &link->ends[i]),
-			"attach");
+		stress_check(attach(link->rt, fds[i], &link->ends[i]),
+			     "attach");
 		atomic_fetch_add_relaxed(&opened, 1);
 	}
 	for (unsigned i = 0; i < 2; i++)
@@ -158,6 +178,8 @@ static bool succeeded(struct link *link, ssize_t n, const char *what)
 	}
 	if (n == 0 || n == -ECANCELED)
 		return false;
+	if (is_fault(n))
+		return true;
 	if (n != -EBADF && n != -EPIPE && n != -ECONNRESET)
 		stress_fail("%s: %d", what, (int)n);
 	if (n == -EBADF && !atomic_load_relaxed(&link->disturbed))
@@ -318,6 +340,7 @@ int main(void)
 	struct rng rng;
 
 	wanted = stress_ops() / 10;
+	faulty = getenv("SKUA_IO_FAULTS") != NULL;
 	rng_init(&rng, 1000);
 	for (unsigned i = 0; i < 2; i++) {
 		struct skua_config config = { .size = sizeof(config),

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * test_io_faults.c - system calls that are interrupted, that move fewer bytes than they
+ * could, or that fail for a lack of memory or descriptors
+ *
+ * Linked with tests/faults/, which makes them fail. All bytes arrive, no call hangs, and
+ * the caller learns only of the errors of which the manual page says so.
+ */
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+
+#include "core/runtime/runtime.h"
+#include "tests/faults/io_faults.h"
+#include "tests/unit/pairs.h"
+#include "tests/unit/process.h"
+
+#define BIT(kind)   (1u << IO_FAULT_##kind)
+#define HIDDEN      (BIT(EINTR) | BIT(EAGAIN) | BIT(SHORT) | BIT(ACCEPT))
+#define ALL         (HIDDEN | BIT(MEMORY))
+#define MOST        4096u
+#define BYTES       (100000u * size_factor())
+#define CONNECTIONS (16u * size_factor())
+
+/* SKUA_TEST_SET=long: 100 times as much as under a sanitizer, else four times. */
+static unsigned size_factor(void)
+{
+	const char *set = getenv("SKUA_TEST_SET");
+
+	if (set && strcmp(set, "long") == 0)
+		return 100;
+	return SANITIZED ? 1 : 4;
+}
+
+/* The kinds of a test, and how many of each there were before it. */
+static unsigned kinds;
+static uint64_t made_before[IO_FAULT_KINDS];
+
+static void faults_begin(unsigned chosen, uint32_t seed)
+{
+	kinds = chosen;
+	for (unsigned i = 0; i < IO_FAULT_KINDS; i++)
+		made_before[i] = io_faults_made(i);
+	io_faults_set(chosen, seed);
+}
+
+/* @expected: kinds that the test cannot have missed */
+static void faults_end(unsigned expected)
+{
+	io_faults_set(0, 0);
+	for (unsigned i = 0; i < IO_FAULT_KINDS; i++)
+		if (expected & kinds & 1u << i)
+			assert_true(io_faults_made(i) > made_before[i]);
+}
+
+/* Is it an error that the caller learns of, and after which it can go on? */
+static bool is_fault(ssize_t code)
+{
+	return (kinds & BIT(MEMORY)) &&
+	       (code == -ENOMEM || code == -ENOBUFS || code == -ENOSPC ||
+		code == -EMFILE || code == -EADDRNOTAVAIL);
+}
+
+static int attach_at_last(struct skua_runtime *rt, int fd, struct skua_io *io)
+{
+	int code;
+
+	do
+		code = skua_io_attach(rt, fd, 0, io);
+	while (is_fault(code));
+	return code;
+}
+
+static void faulty_pair_open(struct skua_runtime *rt, struct pair *pair,
+			     enum pair_kind kind)
+{
+	int fds[2];
+
+	fds_open(fds, kind);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(attach_at_last(rt, fds[i], &pair->ends[i]), 0);
+}
+
+/* ---- bytes ------------------------------------------------------------------ */
+
+/* One end of a pair, and what has come through it. Without asserts: fibers use it. */
+struct stream {
+	struct skua_io io;
+	bool is_socket;
+	uint64_t bytes, wanted;
+	struct rng rng;
+	int code; /* of a call that has failed */
+	/* Of a poll. */
+	struct skua_task task;
+	struct skua_wait wait;
+	unsigned char data[MOST];
+	size_t size;
+};
+
+static unsigned char byte_at(uint64_t at)
+{
+	return (unsigned char)(at * 131 + at / 251);
+}
+
+static void fill_in(struct stream *it)
+{
+	uint64_t left = it->wanted - it->bytes;
+
+	it->size = 1 + rng_below(&it->rng, MOST);
+	if (it->size > left)
+		it->size = (size_t)left;
+	for (size_t i = 0; i < it->size; i++)
+		it->data[i] = byte_at(it->bytes + i);
+}
+
+static bool is_right(const struct stream *it, ssize_t n)
+{
+	for (ssize_t i = 0; i < n; i++)
+		if (it->data[i] != byte_at(it->bytes + (uint64_t)i))
+			return false;
+	return true;
+}
+
+/* Count the bytes of a call. Return: does the stream go on? */
+static bool goes_on(struct stream *it, ssize_t n)
+{
+	if (n > 0)
+		it->bytes += (uint64_t)n;
+	else if (n == 0 || !is_fault(n))
+		it->code = n == 0 ? -EPIPE : (int)n;
+	return it->code == 0 && it->bytes < it->wanted;
+}
+
+/* Two parts of the data. */
+static void split(struct stream *it, struct iovec parts[2])
+{
+	size_t half = rng_below(&it->rng, (uint32_t)it->size + 1);
+
+	parts[0] = (struct iovec){ it->data, half };
+	parts[1] = (struct iovec){ it->data + half, it->size - half };
+}
+
+static ssize_t write_somehow(struct stream *it)
+{
+	struct iovec parts[2];
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	uint32_t way = rng_below(&it->rng, it->is_socket ? 3 : 2);
+
+	fill_in(it);
+	split(it, parts);
+	if (way == 0)
+		return skua_io_write(it->io, it->data, it->size,
+				     SKUA_FOREVER_NS);
+	return way == 1 ? skua_io_writev(it->io, parts, 2, SKUA_FOREVER_NS)
+			: skua_io_sendmsg(it->io, &message, 0, SKUA_FOREVER_NS);
+}
+
+static ssize_t read_somehow(struct stream *it)
+{
+	struct iovec parts[2];
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	uint32_t way = rng_below(&it->rng, it->is_socket ? 4 : 3);
+	int ready;
+
+	it->size = 1 + rng_below(&it->rng, MOST);
+	split(it, parts);
+	if (way == 0) {
+		ready = skua_io_wait(it->io, POLLIN, SKUA_FOREVER_NS);
+		if (ready < 0)
+			return ready;
+	}
+	if (way <= 1)
+		return skua_io_read(it->io, it->data, it->size,
+				    SKUA_FOREVER_NS);
+	return way == 2 ? skua_io_readv(it->io, parts, 2, SKUA_FOREVER_NS)
+			: skua_io_recvmsg(it->io, &message, 0, SKUA_FOREVER_NS);
+}
+
+static int write_stream(struct user *user)
+{
+	struct stream *it = user->object;
+
+	while (goes_on(it, write_somehow(it)))
+		;
+	return it->code;
+}
+
+static int read_stream(struct user *user)
+{
+	struct stream *it = user->object;
+	ssize_t n;
+
+	do {
+		n = read_somehow(it);
+		if (!is_right(it, n))
+			return 1;
+	} while (goes_on(it, n));
+	return it->code;
+}
+
+static enum skua_poll write_poll(struct skua_task *self)
+{
+	struct stream *it = SKUA_CONTAINER_OF(self, struct stream, task);
+	ssize_t n;
+
+	do {
+		if (!skua_wait_armed(&it->wait))
+			fill_in(it);
+		n = skua_io_write_poll(self, it->io, it->data, it->size,
+				       &it->wait, SKUA_FOREVER_NS);
+		if (n == -EAGAIN)
+			return SKUA_PENDING;
+	} while (goes_on(it, n));
+	return SKUA_DONE;
+}
+
+/* @form: of the writer: 0: a thread, 1: a fiber, 2: a poll */
+static void pass(struct skua_runtime *rt, enum pair_kind kind, unsigned form)
+{
+	static struct stream from, to;
+	struct user writer = { 0 }, reader = { 0 };
+	struct pair pair;
+
+	faulty_pair_open(rt, &pair, kind);
+	from = (struct stream){ .io = pair.ends[1],
+				.is_socket = kind != PAIR_PIPE,
+				.wanted = BYTES,
+				.task = SKUA_TASK_INIT(write_poll),
+				.wait = SKUA_WAIT_INIT };
+	to = from;
+	to.io = pair.ends[0];
+	rng_init(&from.rng, kind);
+	rng_init(&to.rng, kind + 10);
+	if (form == 2)
+		spawn(rt, &from.task);
+	else
+		user_start(&writer, rt, form, write_stream, &from);
+	user_start(&reader, rt, form != 1, read_stream, &to);
+	if (form == 2)
+		join(&from.task);
+	else
+		assert_int_equal(user_end(&writer), 0);
+	assert_int_equal(from.code, 0);
+	assert_int_equal(user_end(&reader), 0);
+	assert_true(to.bytes == from.wanted && from.bytes == from.wanted);
+	pair_close(&pair);
+}
+
+static void pass_all(unsigned chosen)
+{
+	for (unsigned workers = 1; workers <= 2; workers++) {
+		struct skua_runtime *rt = runtime_new(workers, 0);
+
+		faults_begin(chosen, workers);
+		for (enum pair_kind kind = 0; kind < PAIR_KINDS; kind++)
+			for (unsigned form = 0; form < 3; form++)
+				pass(rt, kind, form);
+		faults_end(chosen & ~BIT(ACCEPT));
+		destroy(rt);
+	}
+}
+
+TEST(bytes__eintr__all_arrive)
+{
+	pass_all(BIT(EINTR));
+}
+
+/* A call that finds nothing waits for an event, which comes. */
+TEST(bytes__eagain_although_ready__all_arrive)
+{
+	pass_all(BIT(EAGAIN));
+}
+
+TEST(bytes__short_counts__all_arrive)
+{
+	pass_all(BIT(SHORT));
+}
+
+TEST(bytes__all_faults__all_arrive)
+{
+	pass_all(ALL);
+}
+
+/* The forms that move all of it hide short counts. */
+static int write_at_once(struct user *user)
+{
+	struct stream *it = user->object;
+	size_t moved = 0;
+
+	fill_in(it);
+	return skua_io_write_all(it->io, it->data, it->size, &moved,
+				 SKUA_FOREVER_NS) ||
+	       moved != it->size;
+}
+
+TEST(exact__short_counts__all_of_it)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	static struct stream from, to;
+
+	faults_begin(HIDDEN, 3);
+	for (unsigned i = 0; i < 50; i++) {
+		struct user writer = { 0 };
+		struct pair pair;
+		size_t moved = 0;
+
+		faulty_pair_open(rt, &pair, i % PAIR_KINDS);
+		from = (struct stream){ .io = pair.ends[1], .wanted = MOST };
+		to = (struct stream){ .io = pair.ends[0] };
+		rng_init(&from.rng, i);
+		user_start(&writer, rt, i % 2, write_at_once, &from);
+		assert_int_equal(user_end(&writer), 0);
+		assert_int_equal(skua_io_read_exact(to.io, to.data, from.size,
+						    &moved, SKUA_FOREVER_NS),
+				 0);
+		assert_int_equal(moved, from.size);
+		assert_true(is_right(&to, (ssize_t)moved));
+		pair_close(&pair);
+	}
+	faults_end(BIT(EINTR) | BIT(EAGAIN) | BIT(SHORT));
+	destroy(rt);
+}
+
+/* An eventfd moves eight bytes or none. */
+TEST(eventfd__all_faults__each_count_arrives)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	int fd = eventfd(0, EFD_CLOEXEC);
+	struct skua_io io;
+	ssize_t n;
+
+	faults_begin(ALL, 4);
+	assert_int_equal(attach_at_last(rt, fd, &io), 0);
+	for (uint64_t i = 1; i < 200; i++) {
+		uint64_t count = i;
+
+		do
+			n = skua_io_write(io, &count, 8, SKUA_FOREVER_NS);
+		while (is_fault(n));
+		assert_int_equal(n, 8);
+		do
+			n = skua_io_read(io, &count, 8, SKUA_FOREVER_NS);
+		while (is_fault(n));
+		assert_int_equal(n, 8);
+		assert_true(count == i);
+	}
+	io_close(io);
+	faults_end(BIT(EINTR) | BIT(EAGAIN) | BIT(MEMORY));
+	destroy(rt);
+}
+
+/* ---- connections ------------------------------------------------------------- */
+
+struct server {
+	struct skua_runtime *rt;
+	struct skua_io listener;
+	struct sockaddr_in address;
+	unsigned wrong;
+	unsigned seen; /* connections */
+	struct skua_task task;
+	struct skua_wait wait;
+	struct skua_io io;
+};
+
+/* Move all bytes, and go on after errors that the caller learns of. */
+static int move_all(struct skua_io io, void *data, size_t size, bool writes)
+{
+	char *at = data;
+
+	while (size > 0) {
+		ssize_t n =
+			writes ? skua_io_write(io, at, size, SKUA_FOREVER_NS)
+			       : skua_io_read(io, at, size, SKUA_FOREVER_NS);
+
+		if (n == 0 || (n < 0 && !is_fault(n)))
+			return n ? (int)n : -EPIPE;
+		if (n > 0) {
+			at += n;
+			size -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* Each client sends its number, and gets it back. */
+static int serve(struct skua_io io)
+{
+	unsigned number;
+	int code = move_all(io, &number, sizeof(number), false);
+
+	if (!code)
+		code = move_all(io, &number, sizeof(number), true);
+	return skua_io_close(io) ? 1 : code;
+}
+
+static int accept_all(struct user *user)
+{
+	struct server *it = user->object;
+	struct sockaddr_in from;
+	struct skua_io io;
+
+	while (it->seen < CONNECTIONS) {
+		uint32_t length = sizeof(from);
+
+		if (skua_io_accept(it->listener, &io, (struct sockaddr *)&from,
+				   &length, SKUA_FOREVER_NS) ||
+		    length != sizeof(from))
+			return 1;
+		it->seen++;
+		if (serve(io))
+			it->wrong++;
+	}
+	return 0;
+}
+
+/* Return the descriptor of a connection that was given a number. */
+static int ask(const struct server *it, unsigned number)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&it->address,
+				 sizeof(it->address)),
+			 0);
+	assert_int_equal(write(fd, &number, sizeof(number)), sizeof(number));
+	return fd;
+}
+
+static void hear(int fd, unsigned number)
+{
+	unsigned answer;
+
+	assert_int_equal(recv(fd, &answer, sizeof(answer), MSG_WAITALL),
+			 sizeof(answer));
+	assert_int_equal(answer, number);
+	assert_int_equal(close(fd), 0);
+}
+
+/* ECONNABORTED is passed over; without descriptors, the next try follows soon. */
+TEST(accept__faults__each_connection_is_served_once)
+{
+	for (unsigned run = 0; run < 4; run++) {
+		struct skua_runtime *rt = runtime_new(1 + run / 2, 0);
+		struct server it = { .rt = rt };
+		struct user user = { 0 };
+		int fd = listener_open(&it.address);
+
+		faults_begin(HIDDEN, run);
+		assert_int_equal(attach_at_last(rt, fd, &it.listener), 0);
+		user_start(&user, rt, run % 2, accept_all, &it);
+		for (unsigned i = 0; i < CONNECTIONS; i += 4) {
+			int fds[4];
+
+			for (unsigned n = 0; n < 4; n++)
+				fds[n] = ask(&it, i + n);
+			for (unsigned n = 0; n < 4; n++)
+				hear(fds[n], i + n);
+		}
+		assert_int_equal(user_end(&user), 0);
+		assert_int_equal(it.seen, CONNECTIONS);
+		assert_int_equal(it.wrong, 0);
+		io_close(it.listener);
+		faults_end(HIDDEN);
+		destroy(rt);
+	}
+}
+
+/* With descriptors that cannot be attached, also in the form for polls. */
+static enum skua_poll accept_poll(struct skua_task *self)
+{
+	struct server *it = SKUA_CONTAINER_OF(self, struct server, task);
+
+	while (it->seen < CONNECTIONS) {
+		int code =
+			skua_io_accept_poll(self, it->listener, &it->io, NULL,
+					    NULL, &it->wait, SKUA_FOREVER_NS);
+
+		if (code == -EAGAIN)
+			return SKUA_PENDING;
+		it->seen++;
+		if (code || skua_io_close(it->io))
+			it->wrong++;
+	}
+	return SKUA_DONE;
+}
+
+TEST(accept__all_faults_in_a_poll__each_connection_is_closed_once)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct server it = { .rt = rt, .task = SKUA_TASK_INIT(accept_poll) };
+	int fd = listener_open(&it.address);
+	uint64_t from = atomic_load_relaxed(&rt->pool.accepts_delayed);
+
+	faults_begin(ALL, 9);
+	assert_int_equal(attach_at_last(rt, fd, &it.listener), 0);
+	spawn(rt, &it.task);
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		char byte;
+		int client = ask(&it, i);
+
+		/* Closed with a byte unread: a reset. */
+		assert_true(recv(client, &byte, 1, MSG_WAITALL) <= 0);
+		assert_int_equal(close(client), 0);
+	}
+	join(&it.task);
+	assert_int_equal(it.wrong, 0);
+	assert_true(atomic_load_relaxed(&rt->pool.accepts_delayed) > from);
+	io_close(it.listener);
+	faults_end(ALL & ~BIT(SHORT));
+	destroy(rt);
+}
+
+/* An attempt that a signal has interrupted goes on. */
+static int connect_all(struct user *user)
+{
+	struct server *it = user->object;
+
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		struct skua_io io;
+		unsigned answer = 0;
+		int code = fd < 0 ? 1 : attach_at_last(it->rt, fd, &io);
+
+		if (code)
+			return code;
+		do
+			code = skua_io_connect(
+				io, (const struct sockaddr *)&it->address,
+				sizeof(it->address), SKUA_FOREVER_NS);
+		while (is_fault(code));
+		if (code)
+			return code;
+		if (move_all(io, &i, sizeof(i), true) ||
+		    move_all(io, &answer, sizeof(answer), false) ||
+		    answer != i || skua_io_close(io))
+			return 2;
+	}
+	return 0;
+}
+
+TEST(connect__faults__connected)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	for (unsigned run = 0; run < 2; run++) {
+		struct server it = { .rt = rt };
+		struct user server = { 0 }, client = { 0 };
+
+		faults_begin(ALL, 7 + run);
+		assert_int_equal(attach_at_last(rt, listener_open(&it.address),
+						&it.listener),
+				 0);
+		user_start(&server, rt, true, accept_all, &it);
+		user_start(&client, rt, run, connect_all, &it);
+		assert_int_equal(user_end(&client), 0);
+		assert_int_equal(user_end(&server), 0);
+		assert_int_equal(it.wrong, 0);
+		io_close(it.listener);
+		faults_end(ALL & ~BIT(SHORT));
+	}
+	destroy(rt);
+}
+
+TEST(dial__all_faults__connected_or_an_error_and_no_descriptor_left)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	unsigned before, connected = 0, refused = 0;
+
+	/* The driver opens its own descriptors once. */
+	io_close(attached(rt, eventfd(0, EFD_CLOEXEC)));
+	before = count_entries("/proc/self/fd");
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		struct skua_io listener, io;
+		char text[50];
+		int code;
+
+		snprintf(text, sizeof(text), "unix:@skua-faults-%d",
+			 (int)getpid());
+		faults_begin(ALL, i);
+		code = skua_listen(rt, text, 0, 0, &listener, NULL);
+		if (code) {
+			assert_true(is_fault(code));
+			refused++;
+			continue;
+		}
+		code = skua_dial(rt, text, 0, &io, SKUA_FOREVER_NS, NULL);
+		if (code == 0) {
+			connected++;
+			io_close(io);
+		} else {
+			assert_true(is_fault(code));
+			refused++;
+		}
+		io_close(listener);
+		faults_end(0);
+	}
+	assert_true(connected > 0);
+	assert_true(refused > 0);
+	assert_int_equal(count_entries("/proc/self/fd"), before);
+	destroy(rt);
+}
+
+/* ---- the beginning and the end ------------------------------------------------- */
+
+TEST(attach__no_memory_or_descriptors__errno_and_the_descriptor_as_it_was)
+{
+	unsigned refused = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		struct skua_runtime *rt = runtime_new(1, 0);
+		struct skua_io io = { 7, 9 };
+		int fd = eventfd(0, EFD_CLOEXEC);
+		int code;
+
+		faults_begin(BIT(MEMORY), i);
+		while ((code = skua_io_attach(rt, fd, 0, &io)) != 0) {
+			assert_true(is_fault(code));
+			assert_true(io.fd == 7 && io.serial == 9);
+			assert_int_equal(fcntl(fd, F_GETFL), O_RDWR);
+			refused++;
+		}
+		io_close(io);
+		faults_end(0);
+		destroy(rt);
+	}
+	assert_true(refused > 0);
+}
+
+/* An interrupted close has closed the descriptor, and is not repeated. */
+TEST(close__eintr__closed_once)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	faults_begin(BIT(EINTR), 5);
+	for (unsigned i = 0; i < 100; i++) {
+		int fd = eventfd(0, EFD_CLOEXEC);
+
+		io_close(attached(rt, fd));
+		assert_int_equal(fcntl(fd, F_GETFD), -1);
+	}
+	/* A build with a sanitizer closes as the tests do, by the C library. */
+	faults_end(SANITIZED ? 0 : BIT(EINTR));
+	destroy(rt);
+}
