@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_idle_runtime.c - many workers, one worker, and none that has work */
-#include <dirent.h>
-#include <time.h>
-
 #include "core/runtime/runtime.h"
 #include "tests/unit/fib.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/tree.h"
+#include "tests/unit/work_done.h"
 
 static bool all_asleep(struct skua_runtime *rt)
 {
@@ -108,85 +106,6 @@ TEST(design_4_20__many_wake_ups__nobody_counted_as_searching)
 
 /* ---- no work -------------------------------------------------------------------- */
 
-/* The work of the worker threads: a thread that was not switched to has made
- * no system call. */
-struct work_done {
-	unsigned threads;
-	uint64_t switches;
-	uint64_t cpu_ns; /* 0 where the kernel does not say */
-};
-
-static FILE *open_of_thread(const char *tid, const char *name)
-{
-	char path[300];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%s/%s", tid, name);
-	return fopen(path, "re");
-}
-
-static bool is_worker(const char *tid)
-{
-	FILE *file = open_of_thread(tid, "comm");
-	char name[32] = "";
-
-	if (!file)
-		return false; /* ended meanwhile */
-	assert_non_null(fgets(name, sizeof(name), file));
-	fclose(file);
-	return strncmp(name, "skua-", 5) == 0;
-}
-
-static uint64_t switches_of(const char *tid)
-{
-	FILE *file = open_of_thread(tid, "status");
-	uint64_t sum = 0;
-	unsigned found = 0;
-	char line[300];
-
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file)) {
-		const char *at = strstr(line, "voluntary_ctxt_switches:");
-
-		if (!at)
-			continue; /* with "non" in front, it is found too */
-		sum += strtoull(strchr(at, ':') + 1, NULL, 10);
-		found++;
-	}
-	fclose(file);
-	assert_int_equal(found, 2);
-	return sum;
-}
-
-static uint64_t cpu_ns_of(const char *tid)
-{
-	FILE *file = open_of_thread(tid, "schedstat");
-	unsigned long long cpu_ns = 0;
-
-	if (file && fscanf(file, "%llu", &cpu_ns) != 1)
-		cpu_ns = 0;
-	if (file)
-		fclose(file);
-	return cpu_ns;
-}
-
-static struct work_done work_done(void)
-{
-	struct work_done sum = { 0, 0, 0 };
-	DIR *dir = opendir("/proc/self/task");
-	const struct dirent *entry;
-
-	assert_non_null(dir);
-	while ((entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] == '.' || !is_worker(entry->d_name))
-			continue;
-		sum.threads++;
-		sum.switches += switches_of(entry->d_name);
-		sum.cpu_ns += cpu_ns_of(entry->d_name);
-	}
-	closedir(dir);
-	return sum;
-}
-
 static uint64_t process_cpu_ns(void)
 {
 	struct rusage r;
@@ -218,13 +137,7 @@ static void watch_idle(unsigned workers, time_t seconds)
 	join(&counter.task);
 	assert_int_equal(skua_run(rt, compute, NULL), 0);
 	wait_until_asleep(rt);
-	before = work_done();
-	/* The last ones may have been on their way into the kernel. */
-	do {
-		after = before;
-		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
-		before = work_done();
-	} while (before.switches != after.switches);
+	before = work_settle();
 	cpu_ns = process_cpu_ns();
 	nanosleep(&span, NULL);
 	cpu_ns = process_cpu_ns() - cpu_ns;
