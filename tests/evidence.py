@@ -192,7 +192,7 @@ ROWS = [
         r"stress\.(forks|memory)",
         stressed,
     ),
-    ("Nothing grows: heap, resident memory, threads, descriptors", "soak", r"soak\..*", soaked),
+    ("Nothing grows: heap, resident memory, threads, descriptors", "soak", r"soak\.[^.]*", soaked),
     (
         "The stress tests above, with pauses at any atomic operation",
         "stress with pauses",

@@ -7,30 +7,12 @@
  * others, and are in groups, and calls skua_call(). Then nothing is running, and
  * what the process has is counted: bytes of heap in use, resident memory,
  * threads and descriptors.
- *
- * The largest of each in the last quarter of the time may exceed the largest of
- * the quarter before by what is stated below: for threads and descriptors that
- * is nothing. One block of 32 bytes in 10,000 tasks is seen within minutes.
- * SKUA_SOAK_SECONDS is how long it runs; the default is 600.
  */
-#include <dirent.h>
-#include <malloc.h>
 #include <sched.h>
 #include <skua/skua.h>
-#include <unistd.h>
 
 #include "core/base/rng.h"
-#include "tests/stress/stress.h"
-
-#define DEFAULT_SECONDS 600u
-#define QUARTERS        4u
-#define NS_PER_S        UINT64_C(1000000000)
-
-/* Four chunks of the slab, of which workers keep some blocks each; and what
- * malloc() keeps by thread. */
-#define HEAP_TOLERANCE_BYTES (UINT64_C(32) << 10)
-/* Stacks and arenas, as they come and go. */
-#define RSS_TOLERANCE_BYTES (UINT64_C(2) << 20)
+#include "tests/soak/soak.h"
 
 #define JOBS     8192u /* of a round, and children */
 #define CALLS    2048u
@@ -61,12 +43,6 @@ struct job {
 	struct rng rng;
 	bool waits; /* for a waker that a box has, or had */
 };
-
-static void check(int code, const char *what)
-{
-	if (code != 0)
-		stress_fail("%s: %d", what, code);
-}
 
 static void *allocate(size_t size)
 {
@@ -117,10 +93,10 @@ static enum skua_poll job_poll(struct skua_task *task)
 		exchange(job->load, skua_task_waker(task).opaque, &job->rng);
 		return SKUA_PENDING;
 	case 1:
-		check(skua_timer_add(task, &job->timer,
-				     skua_now_ns() +
-					     rng_below(&job->rng, NEAR_NS)),
-		      "timer_add");
+		stress_check(skua_timer_add(task, &job->timer,
+					    skua_now_ns() + rng_below(&job->rng,
+								      NEAR_NS)),
+			     "timer_add");
 		job->waits = true;
 		return SKUA_PENDING;
 	case 2:
@@ -144,11 +120,12 @@ static void spawn_job(struct load *load, uint32_t seed)
 		 atomic_fetch_add_relaxed(&load->serial, 1) << 32 | seed);
 	/* Relaxed: the spawn publishes it. */
 	atomic_fetch_add_relaxed(&load->alive, 1);
-	check(skua_task_init(&job->task, job_poll), "init");
-	check(skua_task_detach(&job->task, release), "detach");
+	stress_check(skua_task_init(&job->task, job_poll), "init");
+	stress_check(skua_task_detach(&job->task, release), "detach");
 	if (seed % 8 == 0)
-		check(skua_task_set_urgent(&job->task, true), "set_urgent");
-	check(skua_task_spawn(load->rt, &job->task), "spawn");
+		stress_check(skua_task_set_urgent(&job->task, true),
+			     "set_urgent");
+	stress_check(skua_task_spawn(load->rt, &job->task), "spawn");
 }
 
 static void called(void *arg)
@@ -165,7 +142,7 @@ static void finish(struct load *load)
 		exchange(load, 0, &load->rng);
 		sched_yield();
 	}
-	check(skua_runtime_drain(load->rt), "drain");
+	stress_check(skua_runtime_drain(load->rt), "drain");
 }
 
 static enum skua_poll wait_for_cancel(struct skua_task *task)
@@ -178,13 +155,15 @@ static void run_group(struct load *load)
 	struct skua_task *members = allocate(MEMBERS * sizeof(*members));
 	struct skua_group group;
 
-	check(skua_group_init(&group, load->rt), "group_init");
+	stress_check(skua_group_init(&group, load->rt), "group_init");
 	for (unsigned i = 0; i < MEMBERS; i++) {
-		check(skua_task_init(&members[i], wait_for_cancel), "init");
-		check(skua_group_spawn(&group, &members[i]), "group_spawn");
+		stress_check(skua_task_init(&members[i], wait_for_cancel),
+			     "init");
+		stress_check(skua_group_spawn(&group, &members[i]),
+			     "group_spawn");
 	}
-	check(skua_group_cancel(&group), "group_cancel");
-	check(skua_group_wait(&group), "group_wait");
+	stress_check(skua_group_cancel(&group), "group_cancel");
+	stress_check(skua_group_wait(&group), "group_wait");
 	free(members);
 }
 
@@ -194,7 +173,7 @@ static void run_load(struct load *load)
 		spawn_job(load, rng_next(&load->rng));
 	for (unsigned i = 0; i < CALLS; i++) {
 		atomic_fetch_add_relaxed(&load->alive, 1);
-		check(skua_call(load->rt, called, load), "call");
+		stress_check(skua_call(load->rt, called, load), "call");
 	}
 	run_group(load);
 	finish(load);
@@ -208,7 +187,7 @@ static void create(struct load *load, unsigned workers)
 	struct skua_config config = { .size = sizeof(config),
 				      .workers = workers };
 
-	check(skua_runtime_create(&load->rt, &config, NULL), "create");
+	stress_check(skua_runtime_create(&load->rt, &config, NULL), "create");
 }
 
 static enum skua_poll sleep_poll(struct skua_task *task)
@@ -217,7 +196,8 @@ static enum skua_poll sleep_poll(struct skua_task *task)
 
 	if (skua_task_cancelled(task))
 		return SKUA_DONE;
-	check(skua_timer_add(task, &job->timer, UINT64_MAX), "timer_add");
+	stress_check(skua_timer_add(task, &job->timer, UINT64_MAX),
+		     "timer_add");
 	return SKUA_PENDING;
 }
 
@@ -227,14 +207,16 @@ static void end_by_shutdown(struct load *load)
 	struct job *sleepers = allocate(SLEEPERS * sizeof(*sleepers));
 
 	for (unsigned i = 0; i < SLEEPERS; i++) {
-		check(skua_task_init(&sleepers[i].task, sleep_poll), "init");
-		check(skua_task_spawn(load->rt, &sleepers[i].task), "spawn");
+		stress_check(skua_task_init(&sleepers[i].task, sleep_poll),
+			     "init");
+		stress_check(skua_task_spawn(load->rt, &sleepers[i].task),
+			     "spawn");
 	}
-	check(skua_runtime_shutdown(load->rt, SKUA_FOREVER_NS,
-				    SKUA_SHUTDOWN_CANCEL),
-	      "shutdown");
+	stress_check(skua_runtime_shutdown(load->rt, SKUA_FOREVER_NS,
+					   SKUA_SHUTDOWN_CANCEL),
+		     "shutdown");
 	load->tasks += SLEEPERS;
-	check(skua_runtime_destroy(load->rt), "destroy");
+	stress_check(skua_runtime_destroy(load->rt), "destroy");
 	free(sleepers);
 }
 
@@ -257,99 +239,7 @@ static void *run_part(void *arg)
 	return NULL;
 }
 
-/* ---- what the process has ------------------------------------------------- */
-
-enum kind { HEAP, RSS, THREADS, FILES, KINDS };
-
-static const char *const kind_names[] = { "bytes of heap", "resident bytes",
-					  "threads", "descriptors" };
-static const uint64_t tolerances[] = { HEAP_TOLERANCE_BYTES,
-				       RSS_TOLERANCE_BYTES, 0, 0 };
-
-static uint64_t entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	uint64_t count = 0;
-
-	if (!dir)
-		stress_fail("cannot read %s", path);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
-/* A thread that was joined may be listed for a moment longer. */
-static uint64_t threads(uint64_t expected)
-{
-	uint64_t count = entries("/proc/self/task");
-
-	for (unsigned i = 0; i < 10000 && count > expected; i++) {
-		sched_yield();
-		count = entries("/proc/self/task");
-	}
-	return count;
-}
-
-static uint64_t resident_bytes(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	uint64_t pages = 0;
-
-	if (!file || fscanf(file, "%*u %" SCNu64, &pages) != 1)
-		stress_fail("cannot read /proc/self/statm");
-	fclose(file);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* The largest of each quarter of the time. */
-static uint64_t largest[QUARTERS][KINDS];
-
-static void sample(unsigned quarter, uint64_t threads_expected)
-{
-	struct mallinfo2 heap = mallinfo2();
-	const uint64_t now[KINDS] = { heap.uordblks + heap.hblkhd,
-				      resident_bytes(),
-				      threads(threads_expected),
-				      entries("/proc/self/fd") };
-
-	for (unsigned i = 0; i < KINDS; i++)
-		if (now[i] > largest[quarter][i])
-			largest[quarter][i] = now[i];
-}
-
-static void check_growth(void)
-{
-	const uint64_t *before = largest[QUARTERS - 2];
-	const uint64_t *last = largest[QUARTERS - 1];
-
-	for (unsigned i = 0; i < KINDS; i++) {
-		if (before[i] == 0 || last[i] == 0)
-			stress_fail("too short: a quarter has no sample");
-		if (last[i] > before[i] + tolerances[i])
-			stress_fail("%s: %" PRIu64 ", and %" PRIu64
-				    " a quarter of the time later; %" PRIu64
-				    " more are allowed",
-				    kind_names[i], before[i], last[i],
-				    tolerances[i]);
-	}
-}
-
-static uint64_t soak_ns(void)
-{
-	const char *text = getenv("SKUA_SOAK_SECONDS");
-	char *end;
-	unsigned long seconds;
-
-	if (!text || !*text)
-		return DEFAULT_SECONDS * NS_PER_S;
-	seconds = strtoul(text, &end, 10);
-	if (*end || seconds < 4 || seconds > 1000000)
-		stress_fail("SKUA_SOAK_SECONDS: \"%s\", allowed is 4 to "
-			    "1000000",
-			    text);
-	return seconds * NS_PER_S;
-}
+/* ---- all of it ------------------------------------------------------------ */
 
 int main(void)
 {
@@ -362,24 +252,23 @@ int main(void)
 	rng_init(&parts[0].load.rng, 0);
 	rng_init(&parts[1].load.rng, 1);
 	create(&parts[0].load, 2);
-	threads_expected = entries("/proc/self/task");
+	threads_expected = soak_entries("/proc/self/task");
 	for (; now - start < duration; now = skua_now_ns()) {
-		unsigned quarter =
-			(unsigned)((now - start) * QUARTERS / duration);
-
 		stress_threads(2, run_part, parts, sizeof(parts[0]));
-		sample(quarter, threads_expected);
+		soak_sample((now - start) * SOAK_QUARTERS / duration,
+			    threads_expected);
 	}
-	check(skua_runtime_destroy(parts[0].load.rt), "destroy");
-	check_growth();
+	stress_check(skua_runtime_destroy(parts[0].load.rt), "destroy");
+	soak_check_growth();
 	printf("soak: %" PRIu64 " tasks in %" PRIu64
 	       " s, %u runtimes; at most %" PRIu64
 	       " bytes of heap, then %" PRIu64 "; %" PRIu64
 	       " resident, then %" PRIu64 "; %" PRIu64 " threads, %" PRIu64
 	       " descriptors throughout\n",
-	       parts[0].load.tasks + parts[1].load.tasks, duration / NS_PER_S,
-	       parts[1].rounds + 1, largest[2][HEAP], largest[3][HEAP],
-	       largest[2][RSS], largest[3][RSS], threads_expected - 2,
-	       largest[3][FILES] - 3);
+	       parts[0].load.tasks + parts[1].load.tasks,
+	       duration / SOAK_NS_PER_S, parts[1].rounds + 1,
+	       soak_largest[2][SOAK_HEAP], soak_largest[3][SOAK_HEAP],
+	       soak_largest[2][SOAK_RSS], soak_largest[3][SOAK_RSS],
+	       threads_expected - 2, soak_largest[3][SOAK_FILES] - 3);
 	return 0;
 }
