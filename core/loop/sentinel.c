@@ -238,6 +238,17 @@ static void give_role(struct pool *pool)
 	atomic_fence_seq_cst();
 }
 
+/* Does the sentinel wait for timers only? It does after QUIET_MAX checks with all workers
+ * parked, and at once if there is no other worker. */
+static bool waits_for_timers(const struct pool *pool)
+{
+	unsigned most =
+		driver_attached(&pool->driver) ? QUIET_MAX_DRIVER : QUIET_MAX;
+
+	return pool->sentinel.quiet >= most ||
+	       (pool->worker_count == 1 && !checks_pay(pool));
+}
+
 uint64_t sentinel_enter(struct worker *w)
 {
 	struct pool *pool = w->pool;
@@ -251,18 +262,15 @@ uint64_t sentinel_enter(struct worker *w)
 	/* The loop repeats when a timer was added meanwhile, or a worker woke,
 	 * or when the role was given up and taken again. */
 	for (;;) {
-		/* After QUIET_MAX checks with all workers parked, the sentinel
-		 * waits for timers only, and counts as slow even if its delay
-		 * is short. */
-		bool quiet = s->quiet >= (driver_attached(&pool->driver)
-						  ? QUIET_MAX_DRIVER
-						  : QUIET_MAX);
+		/* Then it counts as slow even if its delay is short, so that a
+		 * worker which fills a slot summons it. */
+		bool quiet = waits_for_timers(pool);
 		uint64_t until = earlier(pool_next_timer_ns(pool),
 					 quiet ? SENTINEL_NEVER : s->check_ns);
 
 		quiet = quiet && until != SENTINEL_NEVER;
 		/* Relaxed, both: ordered by the fence. */
-		if (quiet)
+		if (quiet && pool->worker_count > 1)
 			atomic_store_relaxed(&s->slow, 1);
 		atomic_store_relaxed(&s->until_ns, until);
 		/* I6, I7. Orders both stores before the loads of the timers'
