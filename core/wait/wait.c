@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/loop/schedule.h"
 #include "core/os/futex.h"
 #include "core/task/task.h"
@@ -48,9 +49,6 @@ struct wait_thread *wait_thread_here(void)
 
 /* ---- the list lock ---------------------------------------------------------- */
 
-/* States of the lock: threads may sleep on it only while it is CONTENDED. */
-enum { FREE, HELD, CONTENDED };
-
 /* How often a thread looks at the lock before it sleeps. A guess, which the
  * workload mutex_contended retunes: about the time for which a running thread
  * holds it. */
@@ -58,41 +56,33 @@ enum { FREE, HELD, CONTENDED };
 #define LOCK_SPINS 64
 #endif
 
-static bool try_lock(atomic_u32 *word)
-{
-	uint32_t state = FREE;
+/* How long a thread sleeps before it looks at the lock again. An unlock that sees no sleeper
+ * is a store, which may hide a thread that begins to sleep at that moment (WAIT.md). A
+ * guess: far longer than the sleep and the wake-up take. */
+#define NAP_NS 100000u
 
-	/* Acquire: what earlier holders wrote. Pairs with waiters_unlock(). */
-	return atomic_cas_acquire(word, &state, HELD);
-}
-
-static __attribute__((noinline)) void lock_contended(atomic_u32 *word)
+void waiters_lock_contended(atomic_u32 *word)
 {
 	for (int i = 0; i < LOCK_SPINS; i++) {
 		cpu_relax();
-		/* Relaxed: try_lock() decides. */
-		if (atomic_load_relaxed(word) == FREE && try_lock(word))
+		/* Relaxed: waiters_try_lock() decides. */
+		if (atomic_load_relaxed(word) == WAITERS_FREE &&
+		    waiters_try_lock(word))
 			return;
 	}
-	/* Acquire: as in try_lock(). The loop repeats when another thread was
-	 * faster, or the sleep ended without a cause. */
-	while (atomic_exchange_acquire(word, CONTENDED) != FREE)
-		futex_wait(word, CONTENDED);
+	/* Acquire: as in waiters_try_lock(). The loop repeats when another thread was
+	 * faster, or the sleep ended without a cause, or after NAP_NS. */
+	while (atomic_exchange_acquire(word, WAITERS_CONTENDED) != WAITERS_FREE)
+		futex_wait_until(word, WAITERS_CONTENDED,
+				 clock_now_ns() + NAP_NS);
 }
 
-void waiters_lock(struct skua_waiters *waiters)
+void waiters_unlock_contended(atomic_u32 *word)
 {
-	if (!try_lock(waiters_word(waiters)))
-		lock_contended(waiters_word(waiters));
-}
-
-void waiters_unlock(struct skua_waiters *waiters)
-{
-	/* Release: what the holder wrote. Pairs with try_lock() and
-	 * lock_contended(). The memory may be gone afterwards; futex_wake()
-	 * uses only its address. */
-	if (atomic_exchange_release(waiters_word(waiters), FREE) == CONTENDED)
-		futex_wake(waiters_word(waiters), 1);
+	/* Release: as in waiters_unlock(). The memory may be gone afterwards;
+	 * futex_wake() uses only its address. */
+	atomic_store_release(word, WAITERS_FREE);
+	futex_wake(word, 1);
 }
 
 /* ---- lists ------------------------------------------------------------------ */

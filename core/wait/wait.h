@@ -70,11 +70,45 @@ static inline atomic_u32 *waiters_word(struct skua_waiters *waiters)
 	return (atomic_u32 *)&waiters->lock;
 }
 
+/* States of the list lock: threads sleep on it while it is CONTENDED. */
+enum { WAITERS_FREE, WAITERS_HELD, WAITERS_CONTENDED };
+
+static inline bool waiters_try_lock(atomic_u32 *word)
+{
+	uint32_t state = WAITERS_FREE;
+
+	/* Acquire: what earlier holders wrote. Pairs with waiters_unlock() and
+	 * waiters_unlock_contended(). */
+	return atomic_cas_acquire(word, &state, WAITERS_HELD);
+}
+
+void waiters_lock_contended(atomic_u32 *word);
+void waiters_unlock_contended(atomic_u32 *word);
+
 /* waiters_lock, waiters_unlock - the list lock. Held for tens of nanoseconds: in
  * a wake-up of n waiters, for a few nanoseconds more each; in core/channel/, also
  * while items are copied. The unlock is the last access to the list. */
-void waiters_lock(struct skua_waiters *waiters);
-void waiters_unlock(struct skua_waiters *waiters);
+static inline void waiters_lock(struct skua_waiters *waiters)
+{
+	if (!waiters_try_lock(waiters_word(waiters)))
+		waiters_lock_contended(waiters_word(waiters));
+}
+
+static inline void waiters_unlock(struct skua_waiters *waiters)
+{
+	atomic_u32 *word = waiters_word(waiters);
+
+	/* Relaxed: a thread that makes it CONTENDED after this load is not
+	 * woken, and looks again after a while. */
+	if (__builtin_expect(atomic_load_relaxed(word) == WAITERS_CONTENDED,
+			     false))
+		waiters_unlock_contended(word);
+	else
+		/* Release: what the holder wrote. Pairs with waiters_try_lock() and
+		 * waiters_lock_contended(). The memory may be gone
+		 * afterwards. */
+		atomic_store_release(word, WAITERS_FREE);
+}
 
 /* The waits that a grantor has chosen, in the order in which they are granted. */
 struct wait_chain {

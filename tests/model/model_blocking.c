@@ -330,10 +330,12 @@ static int end_blindly(struct skua_wait *wait, void *object, bool granted,
 		       int give_up)
 {
 	struct thread *thread = object;
+	int code;
 
 	if (!give_up)
 		return take_step(wait, object, granted, give_up);
-	waiters_lock(&pool.waiters);
+	if (!await_enter(&pool.waiters, wait, thread, &code))
+		return code;
 	if (wait_armed_locked(wait))
 		wait_withdraw_locked(&pool.idle, wait);
 	end_locked(thread);
