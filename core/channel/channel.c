@@ -12,9 +12,11 @@
  * ticket is taken after the close, and those before it are all received.
  *
  * Waiting. Callers that wait for an item, and those that wait for a place, have a list
- * each, and a flag that says whether the list is empty. A caller that is going to wait
- * sets the flag under the list lock, *fences*, and tries once more. A caller that has sent
- * or received *fences*, and looks at both flags; then it sends and receives on behalf of
+ * each, and a flag that is set if the list is not empty. A caller that is going to wait
+ * sets the flag, takes the list lock, which *fences*, and tries once more. If a holder of
+ * the list lock has cleared the flag meanwhile, the caller sets it again, and fences once
+ * more. For a moment, the flag may be set beside an empty list. A caller that has sent or
+ * received *fences*, and looks at both flags; then it sends and receives on behalf of
  * those that wait (settle()). So one of the two sees the other. The last access of a send
  * or a receive is a read-modify-write, which on x86 is that fence. A select that waits is
  * only woken, and tries itself; if it takes another case, it serves those behind it (N6).
@@ -59,7 +61,8 @@ static atomic_u64 *head_of(const struct skua_channel *channel)
 	return (atomic_u64 *)&channel->head;
 }
 
-/* The flags. Writers: the holder of the list lock. */
+/* The flags. Writers: the holder of the list lock; to 1, also callers that are going to
+ * take it. */
 static atomic_u32 *receivers_wait(struct skua_channel *channel)
 {
 	return (atomic_u32 *)&channel->receivers_wait;
@@ -175,8 +178,10 @@ static void *item_of(const struct skua_wait *wait)
 	return (void *)(uintptr_t)wait->amount;
 }
 
-/* A wait has left the list. */
-static void left_locked(const struct skua_waiters *waiters, atomic_u32 *flag)
+/* Clear the flag if nobody waits: a wait has left the list, or a caller that was going to
+ * wait has set it too soon. */
+static void unless_waits_locked(const struct skua_waiters *waiters,
+				atomic_u32 *flag)
 {
 	/* Relaxed: under the list lock. */
 	if (!waiters->first)
@@ -260,8 +265,8 @@ static bool hand_over(struct skua_channel *channel, const void *item)
 		item_copy(item_of(wait), item, channel->item_bytes);
 		wait->code = 0;
 		wait_choose_locked(waiters, wait, &chain);
-		left_locked(waiters, receivers_wait(channel));
 	}
+	unless_waits_locked(waiters, receivers_wait(channel));
 	waiters_unlock(waiters);
 	if (!chain.first)
 		return false;
@@ -290,11 +295,11 @@ serve(struct skua_channel *channel, struct skua_waiters *waiters,
 		moved |= code == 0 && !selects;
 		wait->code = code;
 		wait_choose_locked(waiters, wait, chain);
-		left_locked(waiters, flag);
 		/* The item or place may be for the select, which goes on serving. */
 		if (code == 0 && selects)
 			break;
 	}
+	unless_waits_locked(waiters, flag);
 	waiters_unlock(waiters);
 	return moved;
 }
@@ -320,7 +325,8 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 				       senders_wait(channel), send_of,
 				       look_send, &chain);
 		wait_grant(&chain);
-		/* As in settle(). */
+		/* As in settle(): a slot was changed by a read-modify-write, if
+		 * anything was moved. */
 		atomic_fence_updated_seq_cst();
 	} while (moved);
 }
@@ -340,16 +346,23 @@ static inline void settle(struct skua_channel *channel)
 
 /* ---- waits ------------------------------------------------------------------ */
 
-/* Say that there are waiters, and try once more. */
+/* Try once more, after the caller has set the flag and locked the list. */
 static int look_again_locked(struct skua_channel *channel,
 			     struct skua_wait *wait, atomic_u32 *flag,
 			     transfer *transfer)
 {
-	/* Relaxed: ordered by the fence. */
-	atomic_store_relaxed(flag, 1);
-	/* Orders the flag before the loads of the slot and the tail. Pairs with
-	 * the fence in settle(). */
-	atomic_fence_seq_cst();
+	/* Relaxed, both: ordered by the fence; under the list lock, nobody clears
+	 * the flag. */
+	if (atomic_load_relaxed(flag)) {
+		/* Orders the flag before the loads of the slot and the tail. Pairs
+		 * with the fence in settle(). The lock was a read-modify-write. */
+		atomic_fence_updated_seq_cst();
+	} else {
+		/* A holder of the list lock has cleared it meanwhile. */
+		atomic_store_relaxed(flag, 1);
+		/* As above. */
+		atomic_fence_seq_cst();
+	}
 	return transfer(channel, item_of(wait));
 }
 
@@ -362,13 +375,17 @@ step(struct skua_channel *channel, struct skua_wait *wait,
 
 	if (granted && !wait->in_select)
 		return wait->code;
+	/* Before the list lock, whose read-modify-write is then the fence of
+	 * look_again_locked(). Relaxed: ordered by that. */
+	if (!give_up)
+		atomic_store_relaxed(flag, 1);
 	if (!await_enter(waiters, wait, channel, &code))
 		return code;
 	code = -EAGAIN;
 	if (wait_armed_locked(wait)) {
 		if (give_up) {
 			wait_withdraw_locked(waiters, wait);
-			left_locked(waiters, flag);
+			unless_waits_locked(waiters, flag);
 		}
 	} else if (give_up) {
 		code = transfer(channel, item_of(wait));
@@ -378,7 +395,7 @@ step(struct skua_channel *channel, struct skua_wait *wait,
 			/* A select that was woken has its place again. */
 			wait_arm_locked(waiters, wait, granted);
 		else
-			left_locked(waiters, flag);
+			unless_waits_locked(waiters, flag);
 	}
 	waiters_unlock(waiters);
 	if (code == 0)
