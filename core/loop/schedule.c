@@ -101,10 +101,22 @@ void schedule_wake_by_value(struct skua_task *task)
 		schedule(task);
 }
 
+void schedule_add_references(struct skua_task *task, uint32_t count)
+{
+	if (count > 0 && current_lend(task))
+		count--;
+	if (count > 0)
+		task_state_add_references(task_state(task), count);
+}
+
 void schedule_add_reference(struct skua_task *task)
 {
-	if (!current_lend(task))
-		task_state_add_reference(task_state(task));
+	schedule_add_references(task, 1);
+}
+
+void schedule_drop_polled(struct skua_task *task, uint32_t count)
+{
+	task_state_drop_polled(task_state(task), count);
 }
 
 static const struct task_state_drop one = { .references = 1 };

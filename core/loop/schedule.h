@@ -33,6 +33,13 @@ void schedule_wake_by_value(struct skua_task *task);
  * reference, or is the task's own poll. */
 void schedule_add_reference(struct skua_task *task);
 
+/* schedule_add_references - as schedule_add_reference(), @count of them */
+void schedule_add_references(struct skua_task *task, uint32_t count);
+
+/* schedule_drop_polled - drop @count references to a task that the caller polls, so that
+ * the last one is not among them */
+void schedule_drop_polled(struct skua_task *task, uint32_t count);
+
 /**
  * schedule_drop - drop one reference; if that ends the task, act on its end
  *

@@ -372,9 +372,24 @@ static int conclude(struct skua_select *select, struct skua_wait *whole)
 	while (!withdraw_all(select, whole) || select->owed != 0)
 		if (!count_told(select, whole))
 			return -EAGAIN;
+	wait_select_end(whole);
 	/* Relaxed: no grantor knows the wait any more. */
 	atomic_store_relaxed(wait_phase(whole), WAIT_IDLE);
 	return select->result;
+}
+
+/* The number of cases that have a wait. */
+static uint32_t waits_of(const struct skua_select *select)
+{
+	uint32_t waits = 0;
+
+	for (uint32_t i = 0; i < select->count; i++) {
+		uint32_t kind = select->cases[i].kind;
+
+		waits += kind != SKUA_SELECT_NEVER &&
+			 kind != SKUA_SELECT_JOIN && kind != SKUA_SELECT_TIME;
+	}
+	return waits;
 }
 
 /* Begin: arm the cases. Return: the index of one that took effect; NO_CASE. */
@@ -386,6 +401,7 @@ static int begin(struct skua_select *select, struct skua_wait *whole)
 	select->result = NO_CASE;
 	/* Relaxed: nobody else knows the wait. */
 	atomic_store_relaxed(wait_phase(whole), WAIT_ARMED);
+	wait_select_begin(whole, waits_of(select));
 	return arm_all(select, whole);
 }
 

@@ -262,11 +262,26 @@ static inline int task_state_transition_to_cancelled(atomic_u64 *state,
 	return 0;
 }
 
-/* task_state_add_reference - add a reference; the caller holds another one */
-static inline void task_state_add_reference(atomic_u64 *state)
+/* task_state_add_references - add @count references; the caller holds another one */
+static inline void task_state_add_references(atomic_u64 *state, uint64_t count)
 {
 	/* Relaxed: the new reference is published by the thread that passes it on. */
-	atomic_fetch_add_relaxed(state, TASK_REFERENCE);
+	atomic_fetch_add_relaxed(state, count * TASK_REFERENCE);
+}
+
+/* task_state_add_reference - add one */
+static inline void task_state_add_reference(atomic_u64 *state)
+{
+	task_state_add_references(state, 1);
+}
+
+/* task_state_drop_polled - drop @count references to a task that the caller polls: the
+ * scheduler's references are there as well, so that the last one is not dropped */
+static inline void task_state_drop_polled(atomic_u64 *state, uint64_t count)
+{
+	/* Release: all that the caller did with the task. Pairs with
+	 * task_state_transition_to_dropped(); so does the end of the poll. */
+	atomic_fetch_sub_release(state, count * TASK_REFERENCE);
 }
 
 /* The references that a holder gives back. If @complete is set, the scheduler's

@@ -93,6 +93,55 @@ static struct skua_task *task_of(const struct skua_wait *wait)
 					  : (struct skua_task *)wait->waiter;
 }
 
+/* The wait of the select of a case's wait; NULL: it is of no select. */
+static struct skua_wait *select_of(struct skua_wait *wait)
+{
+	return wait->in_select
+		       ? SKUA_CONTAINER_OF(wait, struct skua_select_case, wait)
+				 ->select
+		       : NULL;
+}
+
+/* Take the reference that an armed wait holds. The waiter calls this. */
+static void take_reference(struct skua_wait *wait)
+{
+	struct skua_wait *select = select_of(wait);
+
+	if (!task_of(wait))
+		return;
+	if (select && select->stage > 0)
+		select->stage--;
+	else
+		schedule_add_references(task_of(wait), 1);
+}
+
+/* Give it back. The caller polls the task. */
+static void give_reference_back(struct skua_wait *wait)
+{
+	struct skua_wait *select = select_of(wait);
+
+	if (!task_of(wait))
+		return;
+	if (select)
+		select->stage++;
+	else
+		schedule_drop_polled(task_of(wait), 1);
+}
+
+void wait_select_begin(struct skua_wait *select, uint32_t cases)
+{
+	select->stage = (uint16_t)cases;
+	if (task_of(select))
+		schedule_add_references(task_of(select), cases);
+}
+
+void wait_select_end(struct skua_wait *select)
+{
+	if (task_of(select) && select->stage > 0)
+		schedule_drop_polled(task_of(select), select->stage);
+	select->stage = 0;
+}
+
 static void set_phase(struct skua_wait *wait, enum wait_phase phase)
 {
 	/* Relaxed: under the list lock, or by the waiter of an idle wait. */
@@ -116,8 +165,7 @@ static void insert_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 		     bool first)
 {
-	if (task_of(wait))
-		schedule_add_reference(task_of(wait));
+	take_reference(wait);
 	insert_locked(waiters, wait, first);
 	set_phase(wait, WAIT_ARMED);
 }
@@ -160,9 +208,7 @@ void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait)
 {
 	remove_locked(waiters, wait);
 	set_phase(wait, WAIT_IDLE);
-	/* Not the last one: the caller polls the task. */
-	if (task_of(wait))
-		schedule_drop(task_of(wait));
+	give_reference_back(wait);
 }
 
 void wait_move_locked(struct skua_waiters *from, struct skua_waiters *to,
@@ -193,17 +239,14 @@ void wait_choose_all_locked(struct skua_waiters *waiters,
 
 void wait_arm_alone(struct skua_wait *wait)
 {
-	if (task_of(wait))
-		schedule_add_reference(task_of(wait));
+	take_reference(wait);
 	set_phase(wait, WAIT_ARMED);
 }
 
 void wait_withdraw_alone(struct skua_wait *wait)
 {
 	set_phase(wait, WAIT_IDLE);
-	/* Not the last one: the caller polls the task. */
-	if (task_of(wait))
-		schedule_drop(task_of(wait));
+	give_reference_back(wait);
 }
 
 void wait_choose_alone(struct skua_wait *wait, uint8_t given,
@@ -243,15 +286,6 @@ static void check_not_done(const struct skua_wait *wait, struct skua_task *task)
 	(void)wait;
 	(void)task;
 #endif
-}
-
-/* The wait of the select of a case's wait; NULL: it is of no select. */
-static struct skua_wait *select_of(struct skua_wait *wait)
-{
-	return wait->in_select
-		       ? SKUA_CONTAINER_OF(wait, struct skua_select_case, wait)
-				 ->select
-		       : NULL;
 }
 
 /* Grant a wait. Return: the task that the caller must wake; NULL: none. */

@@ -128,6 +128,18 @@ void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 /* wait_withdraw_locked - take an armed wait out of its list; by its waiter */
 void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait);
 
+/*
+ * A select takes the references that the waits of its cases hold at once, and gives those
+ * that are left back at once. Those that no wait holds are counted in the stage of its own
+ * wait. By its waiter:
+ */
+
+/* wait_select_begin - take as many references as the select has cases */
+void wait_select_begin(struct skua_wait *select, uint32_t cases);
+
+/* wait_select_end - give back those that no wait holds, when none is armed any more */
+void wait_select_end(struct skua_wait *select);
+
 /* wait_move_locked - move an armed wait to the end of another list, which has the same
  * lock */
 void wait_move_locked(struct skua_waiters *from, struct skua_waiters *to,

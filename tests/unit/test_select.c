@@ -271,6 +271,69 @@ static enum skua_poll poll_refused(struct skua_task *self)
 	return SKUA_DONE;
 }
 
+/* ---- references -------------------------------------------------------------- */
+
+#define GATES 5
+
+struct gated {
+	struct skua_fiber fiber, opener; /* first: the fiber is its gated */
+	struct skua_semaphore gates[GATES];
+};
+
+static uint64_t references_of(struct skua_task *task)
+{
+	/* Relaxed: the task itself asks. */
+	return task_state_references(atomic_load_relaxed(task_state(task)));
+}
+
+static void select_gates(struct skua_fiber *self)
+{
+	struct gated *it = (struct gated *)self;
+	struct skua_select_case cases[GATES + 2];
+
+	for (unsigned i = 0; i < GATES; i++)
+		cases[i] = (struct skua_select_case)SKUA_SELECT_CASE(
+			SKUA_SELECT_PERMITS, &it->gates[i], NULL, 1);
+	cases[GATES] = (struct skua_select_case)SKUA_SELECT_CASE(
+		SKUA_SELECT_NEVER, NULL, NULL, 0);
+	cases[GATES + 1] = (struct skua_select_case)SKUA_SELECT_CASE(
+		SKUA_SELECT_TIME, NULL, NULL, SKUA_FOREVER_NS);
+	/* Those of the scheduler. Checked here: with one too many, the fiber would
+	 * not end. */
+	assert_int_equal(references_of(&self->task), 2);
+	assert_int_equal(skua_select(cases, GATES + 2, 0, SKUA_FOREVER_NS), 2);
+	assert_int_equal(references_of(&self->task), 2);
+	assert_int_equal(
+		skua_select(cases, GATES + 2, 0, skua_now_ns() + SOON_NS),
+		-ETIMEDOUT);
+	assert_int_equal(references_of(&self->task), 2);
+}
+
+static void open_gate(struct skua_fiber *self)
+{
+	struct gated *it = SKUA_CONTAINER_OF(self, struct gated, opener);
+
+	/* The other one waits by then. */
+	skua_yield();
+	skua_semaphore_release(&it->gates[2], 1);
+}
+
+TEST(select__fiber_that_waited__has_its_references_again)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct gated it = { .gates = { { 0 } } };
+
+	for (unsigned i = 0; i < GATES; i++)
+		assert_int_equal(skua_semaphore_init(&it.gates[i], 0), 0);
+	assert_int_equal(skua_fiber_init(&it.fiber, select_gates, 0), 0);
+	assert_int_equal(skua_fiber_init(&it.opener, open_gate, 0), 0);
+	spawn(rt, &it.fiber.task);
+	spawn(rt, &it.opener.task);
+	join(&it.fiber.task);
+	join(&it.opener.task);
+	destroy(rt);
+}
+
 TEST(select__in_a_poll__edeadlk)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
