@@ -464,13 +464,18 @@ int skua_channel_init(struct skua_channel *channel, void *memory,
 	return 0;
 }
 
-int skua_channel_receive_try(struct skua_channel *channel, void *item)
+static inline int receive(struct skua_channel *channel, void *item)
 {
-	int code = channel && item ? receive_now(channel, item) : -EINVAL;
+	int code = receive_now(channel, item);
 
 	if (code == 0)
 		settle(channel);
 	return code;
+}
+
+int skua_channel_receive_try(struct skua_channel *channel, void *item)
+{
+	return channel && item ? receive(channel, item) : -EINVAL;
 }
 
 static inline int send_through(struct skua_channel *channel, const void *item)
@@ -489,14 +494,17 @@ send_to_waiter(struct skua_channel *channel, const void *item)
 	return hand_over(channel, item) ? 0 : send_through(channel, item);
 }
 
-int skua_channel_send_try(struct skua_channel *channel, const void *item)
+static inline int send(struct skua_channel *channel, const void *item)
 {
-	if (!channel || !item)
-		return -EINVAL;
 	/* Relaxed: if no receiver is seen, settle() looks again. */
 	return atomic_load_relaxed(receivers_wait(channel))
 		       ? send_to_waiter(channel, item)
 		       : send_through(channel, item);
+}
+
+int skua_channel_send_try(struct skua_channel *channel, const void *item)
+{
+	return channel && item ? send(channel, item) : -EINVAL;
 }
 
 int skua_channel_receive(struct skua_channel *channel, void *item,
@@ -506,7 +514,7 @@ int skua_channel_receive(struct skua_channel *channel, void *item,
 
 	if (code)
 		return code;
-	code = skua_channel_receive_try(channel, item);
+	code = receive(channel, item);
 	return code == -EAGAIN ? await(&channel_receive_verb, channel,
 				       (uintptr_t)item, deadline_ns)
 			       : code;
@@ -519,7 +527,7 @@ int skua_channel_send(struct skua_channel *channel, const void *item,
 
 	if (code)
 		return code;
-	code = skua_channel_send_try(channel, item);
+	code = send(channel, item);
 	return code == -EAGAIN ? await(&channel_send_verb, channel,
 				       (uintptr_t)item, deadline_ns)
 			       : code;
@@ -534,7 +542,7 @@ int skua_channel_receive_poll(struct skua_task *self,
 	if (code)
 		return code;
 	if (!await_armed(wait)) {
-		code = skua_channel_receive_try(channel, item);
+		code = receive(channel, item);
 		if (code != -EAGAIN)
 			return code;
 	}
@@ -551,7 +559,7 @@ int skua_channel_send_poll(struct skua_task *self, struct skua_channel *channel,
 	if (code)
 		return code;
 	if (!await_armed(wait)) {
-		code = skua_channel_send_try(channel, item);
+		code = send(channel, item);
 		if (code != -EAGAIN)
 			return code;
 	}

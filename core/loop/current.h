@@ -41,6 +41,14 @@ static inline bool current_polls_next(const struct skua_task *task)
 /* current_lend - take the spare reference of @task (task_state.h). Return:
  * false if the calling thread does not poll @task, or has lent the reference
  * already. */
-bool current_lend(const struct skua_task *task);
+static inline bool current_lend(const struct skua_task *task)
+{
+	struct worker *worker = current_here();
+
+	if (!worker || worker->area.task != (uintptr_t)task || !worker->spare)
+		return false;
+	worker->spare = false;
+	return true;
+}
 
 #endif

@@ -49,7 +49,8 @@ schedule_apart(struct worker *worker, unsigned group, struct skua_task *task)
 		pool_inject(pool, group, INJECT_URGENT, task);
 }
 
-void schedule_by(struct worker *worker, unsigned group, struct skua_task *task)
+static inline __attribute__((always_inline)) void
+schedule_here(struct worker *worker, unsigned group, struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 
@@ -67,22 +68,32 @@ void schedule_by(struct worker *worker, unsigned group, struct skua_task *task)
 		work_schedule_owner(worker, task);
 }
 
+void schedule_by(struct worker *worker, unsigned group, struct skua_task *task)
+{
+	schedule_here(worker, group, task);
+}
+
+static __attribute__((noinline)) void schedule_outside(struct skua_task *task)
+{
+	struct pool *pool = task->pool;
+	unsigned group = pool_enter(pool);
+
+	schedule_here(NULL, group, task);
+	pool_leave(pool, group);
+}
+
 void schedule(struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 	struct worker *worker = current_worker;
-	unsigned group;
 
 	/* A child of fork() has no workers that could run it. */
 	if (!pool_alive(pool))
 		return;
-	if (worker && worker->pool == pool) {
-		schedule_by(worker, 0, task);
-		return;
-	}
-	group = pool_enter(pool);
-	schedule_by(NULL, group, task);
-	pool_leave(pool, group);
+	if (worker && worker->pool == pool)
+		schedule_here(worker, 0, task);
+	else
+		schedule_outside(task);
 }
 
 void schedule_wake(struct skua_task *task)

@@ -98,17 +98,9 @@ void group_list(struct skua_group *group, struct skua_task *task)
 		task_state_transition_to_cancelled(task_state(task), &wake);
 }
 
-bool group_task_cancelled(struct skua_task *task, bool polled)
+bool group_member_cancelled(struct skua_task *task)
 {
-	struct skua_group *group;
-
-	/* Relaxed: a hint, or caused by the caller itself. */
-	if (atomic_load_relaxed(task_state(task)) & TASK_CANCELLED)
-		return true;
-	/* A member that has never waited learns it from its group, which stays
-	 * in place during the poll. */
-	group = polled ? group_of_member(task) : NULL;
-	if (!group || !group_cancelled(group))
+	if (!group_cancelled(task_end_read(task).group))
 		return false;
 	/* Relaxed: for later calls. */
 	atomic_fetch_or_relaxed(task_state(task), TASK_CANCELLED);

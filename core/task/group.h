@@ -191,8 +191,24 @@ static inline atomic_u64 *group_slot(struct skua_task *task)
 	return (atomic_u64 *)task->member.slot;
 }
 
+/* group_member_cancelled - the second half of group_task_cancelled(): was the group of a
+ * member cancelled? */
+bool group_member_cancelled(struct skua_task *task);
+
 /* group_task_cancelled - was the task cancelled, itself or with its group? @polled: the
  * caller polls it */
-bool group_task_cancelled(struct skua_task *task, bool polled);
+static inline bool group_task_cancelled(struct skua_task *task, bool polled)
+{
+	/* Relaxed: a hint, or caused by the caller itself. The bit of a group is set
+	 * before the spawn. */
+	uint64_t state = atomic_load_relaxed(task_state(task));
+
+	if (state & TASK_CANCELLED)
+		return true;
+	/* A member that has never waited learns it from its group, which stays
+	 * in place during the poll. */
+	return polled && (state & TASK_END_GROUP) &&
+	       group_member_cancelled(task);
+}
 
 #endif

@@ -305,20 +305,22 @@ static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
 {
 	const struct wait_verb *verb = wait->verb;
 
-	wait->waiter = (uintptr_t)&fiber->task;
-	/* The loop repeats when the fiber was woken for another cause. */
-	for (;;) {
-		int give_up = await_give_up(fiber, deadline_ns);
-		int code = verb->step(wait, object, await_take_grant(wait),
-				      give_up);
+	int give_up = await_give_up(fiber, deadline_ns);
+	int code;
 
-		if (code != -EAGAIN) {
-			if (give_up && code == give_up)
-				note_give_up(wait, code);
-			return code;
-		}
+	wait->waiter = (uintptr_t)&fiber->task;
+	code = verb->step(wait, object, false, give_up);
+	/* The loop repeats when the fiber was woken for another cause. */
+	while (code == -EAGAIN) {
 		await_suspend(fiber, wait, deadline_ns, give_up);
+		give_up = give_up_of(&fiber->task, fiber_cancel_masked(fiber),
+				     deadline_ns);
+		code = verb->step(wait, object, await_take_grant(wait),
+				  give_up);
 	}
+	if (give_up && code == give_up)
+		note_give_up(wait, code);
+	return code;
 }
 
 /* ---- threads ---------------------------------------------------------------- */

@@ -314,23 +314,23 @@ static struct skua_task *grant(struct skua_wait *wait)
 
 void wait_grant(struct wait_chain *chain)
 {
-	struct skua_task *first = NULL;
-	struct skua_wait *next;
+	struct skua_wait *wait = chain->first;
+	struct skua_task *first;
 
+	if (!wait)
+		return;
+	*chain = (struct wait_chain){ wait->link[NEXT], NULL };
+	first = grant(wait);
 	/* The first task last, as that one gets into the LIFO slot: so the
 	 * tasks run in the order of their waits. */
-	for (struct skua_wait *wait = chain->first; wait; wait = next) {
-		bool is_first = wait == chain->first;
+	while ((wait = chain->first) != NULL) {
 		struct skua_task *task;
 
-		next = wait->link[NEXT];
+		chain->first = wait->link[NEXT];
 		task = grant(wait);
-		if (is_first)
-			first = task;
-		else if (task)
+		if (task)
 			schedule_wake_by_value(task);
 	}
 	if (first)
 		schedule_wake_by_value(first);
-	*chain = (struct wait_chain){ NULL, NULL };
 }
