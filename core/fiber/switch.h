@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/arithmetic.h"
+
 /**
  * fiber_switch - save the registers, and continue in another context
  * @from: receives the context of the caller
@@ -27,6 +29,24 @@
  */
 int fiber_switch(void **from, void *to, int value)
 	__attribute__((visibility("hidden")));
+
+/**
+ * fiber_switch_enter - as fiber_switch() with a value of 0, for a caller whose control bits
+ * are known
+ * @here: they are the same as when these were read; a read takes as long as the rest of
+ * the switch
+ */
+#if defined(__x86_64__)
+int fiber_switch_enter(void **from, void *to, struct arithmetic here)
+	__attribute__((visibility("hidden")));
+#else
+static inline int fiber_switch_enter(void **from, void *to,
+				     struct arithmetic here)
+{
+	(void)here;
+	return fiber_switch(from, to, 0);
+}
+#endif
 
 /**
  * fiber_switch_last - continue in another context for good

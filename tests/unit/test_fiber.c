@@ -447,6 +447,59 @@ static int join_child(struct call *it, struct skua_task *child)
 	return code;
 }
 
+/* The child waits with a mode of its own, and goes on within the poll of its parent, which
+ * has another one at that time. */
+struct rounding {
+	struct call parent, child; /* first: the parent is its rounding */
+	struct skua_event event;
+};
+
+static int wait_near(struct call *it)
+{
+	struct rounding *rounding =
+		SKUA_CONTAINER_OF(it, struct rounding, child);
+	int result = skua_event_wait(&rounding->event, SKUA_FOREVER_NS) == 0;
+
+	return result && fegetround() == FE_TONEAREST;
+}
+
+static int join_rounding_up(struct call *it)
+{
+	struct rounding *rounding = (struct rounding *)it;
+	struct skua_task *child = &rounding->child.fiber.task;
+	int code;
+
+	spawn(it->rt, child);
+	for (unsigned n = 0; n < 3; n++)
+		assert_int_equal(skua_yield(), 0);
+	assert_int_equal(fesetround(FE_UPWARD), 0);
+	skua_event_set(&rounding->event);
+	while ((code = skua_task_join_poll(&it->fiber.task, child)) == -EAGAIN)
+		assert_int_equal(skua_await(), 0);
+	assert_int_equal(fegetround(), FE_UPWARD);
+	assert_int_equal(fesetround(FE_TONEAREST), 0);
+	return code == 0;
+}
+
+TEST(fiber__polled_within_another__rounding_mode_its_own)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	for (unsigned n = 0; n < 100; n++) {
+		struct rounding it = { .parent = { .rt = rt },
+				       .child = { .rt = rt },
+				       .event = SKUA_EVENT_INIT };
+
+		call_init(&it.parent, join_rounding_up, NULL);
+		call_init(&it.child, wait_near, NULL);
+		spawn(rt, &it.parent.fiber.task);
+		join(&it.parent.fiber.task);
+		assert_int_equal(it.parent.result, 1);
+		assert_int_equal(it.child.result, 1);
+	}
+	destroy(rt);
+}
+
 struct where {
 	struct skua_task task; /* first: a task is its where */
 	bool on_fiber;
