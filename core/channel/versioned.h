@@ -19,6 +19,15 @@
 
 #include "core/base/atomic.h"
 
+/* Copy a word, or the @left bytes of it that are left. Whole words need no call. */
+static inline void part_copy(void *to, const void *from, uint32_t left)
+{
+	if (__builtin_expect(left >= 8, true))
+		memcpy(to, from, 8);
+	else
+		memcpy(to, from, left);
+}
+
 /*
  * versioned_set_locked - change the memory
  * @words: room for @bytes, rounded up to whole words
@@ -35,7 +44,7 @@ static inline void versioned_set_locked(atomic_u64 *version, uint64_t changing,
 	for (uint32_t at = 0; at < bytes; at += 8) {
 		uint64_t word = 0;
 
-		memcpy(&word, from + at, bytes - at < 8 ? bytes - at : 8);
+		part_copy(&word, from + at, bytes - at);
 		/* Release: the version before it. Pairs with
 		 * versioned_copy(). */
 		atomic_store_release(words++, word);
@@ -61,7 +70,7 @@ static inline bool versioned_copy(void *item, atomic_u64 *words, uint32_t bytes,
 		 * versioned_set_locked(). */
 		uint64_t word = atomic_load_acquire(words++);
 
-		memcpy(to + at, &word, bytes - at < 8 ? bytes - at : 8);
+		part_copy(to + at, &word, bytes - at);
 	}
 	/* Relaxed: the words' acquires order it. */
 	return atomic_load_relaxed(version) == seen;

@@ -47,33 +47,22 @@ bool await_take_grant(struct skua_wait *wait)
 	return true;
 }
 
-bool await_enter(struct skua_waiters *waiters, struct skua_wait *wait,
-		 void *object, int *code)
-{
-	uint32_t phase;
-
-	wait->object = object;
-	waiters_lock(waiters);
-	/* Relaxed: under the list lock. */
-	phase = atomic_load_relaxed(wait_phase(wait));
-	if (phase == WAIT_IDLE || phase == WAIT_ARMED)
-		return true;
-	/* Chosen, and granted since or in a moment: a wake-up follows (N3). */
-	waiters_unlock(waiters);
-	*code = -EAGAIN;
-	return false;
-}
-
 /* ---- deadlines -------------------------------------------------------------- */
 
-static bool has_passed(uint64_t deadline_ns)
+/* Not inlined, so that waits without a deadline save no registers for it. */
+static __attribute__((noinline)) bool passed(uint64_t deadline_ns)
 {
-	return deadline_ns != SKUA_FOREVER_NS &&
-	       (deadline_ns == 0 || clock_now_ns() >= deadline_ns);
+	return deadline_ns == 0 || clock_now_ns() >= deadline_ns;
+}
+
+static inline bool has_passed(uint64_t deadline_ns)
+{
+	return deadline_ns != SKUA_FOREVER_NS && passed(deadline_ns);
 }
 
 /* Return the error with which a task that would have to wait gives up; 0: none. */
-static int give_up_of(struct skua_task *self, bool masked, uint64_t deadline_ns)
+static inline __attribute__((always_inline)) int
+give_up_of(struct skua_task *self, bool masked, uint64_t deadline_ns)
 {
 	if (!masked && group_task_cancelled(self, true))
 		return -ECANCELED;
@@ -344,8 +333,9 @@ static void sleep_until(struct skua_wait *wait, uint64_t deadline_ns)
 	}
 }
 
-static int await_by_thread(struct skua_wait *wait, void *object,
-			   uint64_t deadline_ns)
+/* Not inlined, so that waits of fibers save no registers for it. */
+static __attribute__((noinline)) int
+await_by_thread(struct skua_wait *wait, void *object, uint64_t deadline_ns)
 {
 	const struct wait_verb *verb = wait->verb;
 
@@ -367,16 +357,18 @@ static int await_by_thread(struct skua_wait *wait, void *object,
 int await(const struct wait_verb *verb, void *object, uint64_t amount,
 	  uint64_t deadline_ns)
 {
-	struct skua_fiber *fiber = await_fiber();
+	/* In the child of a fork() in a fiber, the thread waits. */
+	bool by_fiber = await_self_as_fiber() && current_here();
 	struct skua_wait wait;
 
-	if (await_allowed())
+	if (!by_fiber && await_allowed())
 		return -EDEADLK;
 	/* Relaxed: nobody else knows the wait. */
 	atomic_store_relaxed(wait_phase(&wait), WAIT_IDLE);
 	await_begin(&wait, verb, amount);
-	return fiber ? await_by_fiber(fiber, &wait, object, deadline_ns)
-		     : await_by_thread(&wait, object, deadline_ns);
+	return by_fiber ? await_by_fiber(fiber_current(), &wait, object,
+					 deadline_ns)
+			: await_by_thread(&wait, object, deadline_ns);
 }
 
 /* ---- times ------------------------------------------------------------------ */

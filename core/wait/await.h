@@ -10,6 +10,8 @@
 #ifndef SKUA_CORE_WAIT_AWAIT_H
 #define SKUA_CORE_WAIT_AWAIT_H
 
+#include <errno.h>
+
 #include "core/fiber/fiber.h"
 #include "core/loop/current.h"
 #include "core/wait/wait.h"
@@ -153,7 +155,21 @@ static inline uintptr_t await_self(void)
 /* await_enter - begin the step of an operation that waits in @waiters: lock the
  * list. Return: false if there is nothing to do but to return @code; the list
  * is not locked then. */
-bool await_enter(struct skua_waiters *waiters, struct skua_wait *wait,
-		 void *object, int *code);
+static inline bool await_enter(struct skua_waiters *waiters,
+			       struct skua_wait *wait, void *object, int *code)
+{
+	uint32_t phase;
+
+	wait->object = object;
+	waiters_lock(waiters);
+	/* Relaxed: under the list lock. */
+	phase = atomic_load_relaxed(wait_phase(wait));
+	if (phase == WAIT_IDLE || phase == WAIT_ARMED)
+		return true;
+	/* Chosen, and granted since or in a moment: a wake-up follows (N3). */
+	waiters_unlock(waiters);
+	*code = -EAGAIN;
+	return false;
+}
 
 #endif
