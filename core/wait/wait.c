@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/base/clock.h"
 #include "core/loop/schedule.h"
 #include "core/os/futex.h"
 #include "core/task/task.h"
@@ -56,11 +55,6 @@ struct wait_thread *wait_thread_here(void)
 #define LOCK_SPINS 64
 #endif
 
-/* How long a thread sleeps before it looks at the lock again. An unlock that sees no sleeper
- * is a store, which may hide a thread that begins to sleep at that moment (WAIT.md). A
- * guess: far longer than the sleep and the wake-up take. */
-#define NAP_NS 100000u
-
 void waiters_lock_contended(atomic_u32 *word)
 {
 	for (int i = 0; i < LOCK_SPINS; i++) {
@@ -71,17 +65,13 @@ void waiters_lock_contended(atomic_u32 *word)
 			return;
 	}
 	/* Acquire: as in waiters_try_lock(). The loop repeats when another thread was
-	 * faster, or the sleep ended without a cause, or after NAP_NS. */
+	 * faster, or the sleep ended without a cause. */
 	while (atomic_exchange_acquire(word, WAITERS_CONTENDED) != WAITERS_FREE)
-		futex_wait_until(word, WAITERS_CONTENDED,
-				 clock_now_ns() + NAP_NS);
+		futex_wait(word, WAITERS_CONTENDED);
 }
 
-void waiters_unlock_contended(atomic_u32 *word)
+void waiters_wake_one(atomic_u32 *word)
 {
-	/* Release: as in waiters_unlock(). The memory may be gone afterwards;
-	 * futex_wake() uses only its address. */
-	atomic_store_release(word, WAITERS_FREE);
 	futex_wake(word, 1);
 }
 

@@ -77,13 +77,13 @@ static inline bool waiters_try_lock(atomic_u32 *word)
 {
 	uint32_t state = WAITERS_FREE;
 
-	/* Acquire: what earlier holders wrote. Pairs with waiters_unlock() and
-	 * waiters_unlock_contended(). */
+	/* Acquire: what earlier holders wrote. Pairs with waiters_unlock(). */
 	return atomic_cas_acquire(word, &state, WAITERS_HELD);
 }
 
 void waiters_lock_contended(atomic_u32 *word);
-void waiters_unlock_contended(atomic_u32 *word);
+/* waiters_wake_one - wake a sleeper; uses only the address of the word */
+void waiters_wake_one(atomic_u32 *word);
 
 /* waiters_lock, waiters_unlock - the list lock. Held for tens of nanoseconds: in
  * a wake-up of n waiters, for a few nanoseconds more each; in core/channel/, also
@@ -96,18 +96,13 @@ static inline void waiters_lock(struct skua_waiters *waiters)
 
 static inline void waiters_unlock(struct skua_waiters *waiters)
 {
-	atomic_u32 *word = waiters_word(waiters);
-
-	/* Relaxed: a thread that makes it CONTENDED after this load is not
-	 * woken, and looks again after a while. */
-	if (__builtin_expect(atomic_load_relaxed(word) == WAITERS_CONTENDED,
+	/* Release: what the holder wrote. Pairs with waiters_try_lock() and
+	 * waiters_lock_contended(). The memory may be gone afterwards. */
+	if (__builtin_expect(atomic_exchange_release(waiters_word(waiters),
+						     WAITERS_FREE) ==
+				     WAITERS_CONTENDED,
 			     false))
-		waiters_unlock_contended(word);
-	else
-		/* Release: what the holder wrote. Pairs with waiters_try_lock() and
-		 * waiters_lock_contended(). The memory may be gone
-		 * afterwards. */
-		atomic_store_release(word, WAITERS_FREE);
+		waiters_wake_one(waiters_word(waiters));
 }
 
 /* The waits that a grantor has chosen, in the order in which they are granted. */
