@@ -50,14 +50,14 @@ bool await_take_grant(struct skua_wait *wait)
 /* ---- deadlines -------------------------------------------------------------- */
 
 /* Not inlined, so that waits without a deadline save no registers for it. */
-static __attribute__((noinline)) bool passed(uint64_t deadline_ns)
+static __attribute__((noinline)) bool is_past(uint64_t deadline_ns)
 {
 	return deadline_ns == 0 || clock_now_ns() >= deadline_ns;
 }
 
 static inline bool has_passed(uint64_t deadline_ns)
 {
-	return deadline_ns != SKUA_FOREVER_NS && passed(deadline_ns);
+	return deadline_ns != SKUA_FOREVER_NS && is_past(deadline_ns);
 }
 
 /* Return the error with which a task that would have to wait gives up; 0: none. */
