@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "core/channel/item.h"
+#include "core/base/hot.h"
 #include "core/channel/verbs.h"
 #include "core/channel/versioned.h"
 
@@ -89,8 +90,8 @@ static int skip(struct skua_subscription *subscription, uint64_t *missed)
 }
 
 /* Return: 0; -EAGAIN; -EPIPE; -EOVERFLOW. */
-static int receive_now(struct skua_subscription *subscription, void *item,
-		       uint64_t *missed)
+static HOT int receive_now(struct skua_subscription *subscription, void *item,
+			   uint64_t *missed)
 {
 	struct skua_broadcast *broadcast = subscription->broadcast;
 	uint64_t next = subscription->next;
@@ -120,8 +121,8 @@ static int ready_locked(struct skua_broadcast *broadcast, uint64_t next)
 	return tail & CLOSED ? -EPIPE : -EAGAIN;
 }
 
-static int receive_step(struct skua_wait *wait, void *object, bool granted,
-			int give_up)
+static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
+			    int give_up)
 {
 	struct skua_broadcast *broadcast = object;
 	int code;

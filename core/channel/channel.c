@@ -32,6 +32,7 @@
 #include <errno.h>
 
 #include "core/channel/item.h"
+#include "core/base/hot.h"
 #include "core/channel/verbs.h"
 
 #define CLOSED UINT64_C(1)
@@ -140,7 +141,7 @@ static bool drained(const struct skua_channel *channel, uint64_t head)
 }
 
 /* Return: 0; -EAGAIN (empty); -EPIPE (closed, and drained). */
-static int receive_now(struct skua_channel *channel, void *item)
+static HOT int receive_now(struct skua_channel *channel, void *item)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t head = atomic_load_relaxed(head_of(channel));
@@ -403,8 +404,8 @@ step(struct skua_channel *channel, struct skua_wait *wait,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
-static int receive_step(struct skua_wait *wait, void *object, bool granted,
-			int give_up)
+static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
+			    int give_up)
 {
 	struct skua_channel *channel = object;
 
@@ -507,8 +508,8 @@ int skua_channel_send_try(struct skua_channel *channel, const void *item)
 	return channel && item ? send(channel, item) : -EINVAL;
 }
 
-int skua_channel_receive(struct skua_channel *channel, void *item,
-			 uint64_t deadline_ns)
+HOT int skua_channel_receive(struct skua_channel *channel, void *item,
+			     uint64_t deadline_ns)
 {
 	int code = channel && item ? await_allowed() : -EINVAL;
 
@@ -520,8 +521,8 @@ int skua_channel_receive(struct skua_channel *channel, void *item,
 			       : code;
 }
 
-int skua_channel_send(struct skua_channel *channel, const void *item,
-		      uint64_t deadline_ns)
+HOT int skua_channel_send(struct skua_channel *channel, const void *item,
+			  uint64_t deadline_ns)
 {
 	int code = channel && item ? await_allowed() : -EINVAL;
 

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "core/channel/verbs.h"
+#include "core/base/hot.h"
 
 #define SENT    UINT64_C(1)
 #define WAITERS UINT64_C(2)
@@ -68,8 +69,8 @@ static void withdraw_locked(struct skua_oneshot *oneshot,
 		atomic_store_relaxed(word_of(oneshot), 0);
 }
 
-static int receive_step(struct skua_wait *wait, void *object, bool granted,
-			int give_up)
+static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
+			    int give_up)
 {
 	uintptr_t *value = (uintptr_t *)(uintptr_t)wait->amount;
 	struct skua_oneshot *oneshot = object;

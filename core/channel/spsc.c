@@ -35,6 +35,7 @@
 #include <stdlib.h>
 
 #include "core/channel/item.h"
+#include "core/base/hot.h"
 #include "core/wait/await.h"
 
 #define WAITS   UINT64_C(1)
@@ -90,7 +91,7 @@ static void enter(uint32_t *inside, const char *what)
 	abort();
 }
 
-static void leave(uint32_t *inside)
+static HOT void leave(uint32_t *inside)
 {
 	/* Relaxed: see enter(). */
 	atomic_store_relaxed((atomic_u32 *)inside, 0);
@@ -102,7 +103,7 @@ static void enter(uint32_t *inside, const char *what)
 	(void)what;
 }
 
-static void leave(uint32_t *inside)
+static HOT void leave(uint32_t *inside)
 {
 	(void)inside;
 }
@@ -171,7 +172,7 @@ static int look(struct skua_spsc *spsc, uint64_t ticket)
 }
 
 /* Return: 0; OTHER_WAITS; -EAGAIN (empty); -EPIPE (closed, and empty). */
-static int receive_now(struct skua_spsc *spsc, void *item)
+static HOT int receive_now(struct skua_spsc *spsc, void *item)
 {
 	/* Relaxed: the ticket is the caller's. */
 	uint64_t head = atomic_load_relaxed(head_of(spsc));
@@ -277,9 +278,9 @@ static int arm_locked(struct skua_spsc *spsc, struct skua_wait *wait,
 
 /* Return: 0 (look again, without a wait); -EAGAIN (the wait is armed, or was chosen); or what
  * the call returns. */
-static int step(struct skua_spsc *spsc, struct skua_wait *wait,
-		struct skua_waiters *waiters, atomic_u64 *word,
-		proceeds *proceeds, int give_up)
+static HOT int step(struct skua_spsc *spsc, struct skua_wait *wait,
+		    struct skua_waiters *waiters, atomic_u64 *word,
+		    proceeds *proceeds, int give_up)
 {
 	int code;
 
@@ -297,8 +298,8 @@ static int step(struct skua_spsc *spsc, struct skua_wait *wait,
 	return code;
 }
 
-static int receive_step(struct skua_wait *wait, void *object, bool granted,
-			int give_up)
+static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
+			    int give_up)
 {
 	struct skua_spsc *spsc = object;
 	void *item = (void *)(uintptr_t)wait->amount;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "core/base/hot.h"
 #include "core/os/process_generation.h"
 
 void driver_init(struct driver *driver, uint32_t generation,
@@ -215,8 +216,8 @@ bool driver_take_over(struct driver *driver, unsigned i, unsigned from)
 
 /* ---- events -------------------------------------------------------------- */
 
-bool driver_take(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
-		 struct driver_batch *batch)
+HOT bool driver_take(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
+		     struct driver_batch *batch)
 {
 	struct epoll_set set = set_of(driver);
 	/* Relaxed, all: a worker that looks too late or too often loses no event. */

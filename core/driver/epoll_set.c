@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 
 /* The kernel may end a sleep in epoll late by a thousandth of its length, and by 50 us
  * at least. So a longer sleep than this ends early by a part of itself. */
@@ -80,8 +81,8 @@ int epoll_set_nest(const struct epoll_set *set, int outer_fd)
 	return code;
 }
 
-unsigned epoll_set_take(const struct epoll_set *set, struct epoll_event *events,
-			unsigned most)
+HOT unsigned epoll_set_take(const struct epoll_set *set,
+			    struct epoll_event *events, unsigned most)
 {
 	int saved = errno;
 	int count = epoll_wait(set->epoll_fd, events, (int)most, 0);

@@ -8,6 +8,7 @@
 
 #include "core/base/boundary.h"
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/fiber/fiber_cancel.h"
 #include "core/fiber/fiber_stacks.h"
 #include "core/fiber/switch.h"
@@ -96,7 +97,7 @@ static inline __attribute__((always_inline)) int leave(struct skua_fiber *self,
 				     : switch_away(self, result);
 }
 
-void fiber_suspend(struct skua_fiber *self)
+HOT void fiber_suspend(struct skua_fiber *self)
 {
 	leave(self, SKUA_PENDING);
 }
@@ -114,7 +115,7 @@ static inline bool may_suspend(const struct skua_fiber *self)
 	       worker->forked_at != worker->area.counters.tasks_polled;
 }
 
-bool fiber_may_suspend(const struct skua_fiber *self)
+HOT bool fiber_may_suspend(const struct skua_fiber *self)
 {
 	return may_suspend(self);
 }
@@ -211,7 +212,7 @@ retry_later(struct skua_fiber *self)
 	return SKUA_PENDING;
 }
 
-enum skua_poll fiber_poll(struct skua_task *task)
+HOT enum skua_poll fiber_poll(struct skua_task *task)
 {
 	struct skua_fiber *self = (struct skua_fiber *)task;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "probes/probes.h"
 
 /* The wake cost before the first measurement. A guess, between bare metal and a
@@ -527,7 +528,7 @@ static __attribute__((noinline)) void wake(struct idle *idle, unsigned group,
 	while (g >= 0 && !wake_in(idle, (unsigned)g, now_ns, told));
 }
 
-void idle_wake(struct idle *idle, unsigned group)
+HOT void idle_wake(struct idle *idle, unsigned group)
 {
 	if (!nobody_to_wake(idle, group))
 		wake(idle, group, UNTIMED, 0);
@@ -567,7 +568,7 @@ void idle_renew(struct idle *idle, unsigned group, uint64_t now_ns)
 		atomic_store_relaxed(lease, now_ns);
 }
 
-bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns)
+HOT bool idle_lapsed(struct idle *idle, unsigned group, uint64_t now_ns)
 {
 	/* The usual case first. Relaxed: a hint. */
 	if (idle->group_count == 1 &&

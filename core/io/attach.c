@@ -4,6 +4,7 @@
 
 #include <sys/epoll.h>
 
+#include "core/base/hot.h"
 #include "core/io/kernel.h"
 #include "core/loop/current.h"
 #include "core/os/futex.h"
@@ -129,7 +130,7 @@ int attach(struct pool *pool, int fd, unsigned flags, struct skua_io *out)
 
 /* ---- the end ---------------------------------------------------------------- */
 
-struct io_slot *attach_find(struct skua_io io, int *code)
+HOT struct io_slot *attach_find(struct skua_io io, int *code)
 {
 	struct io_slot *slot = io.serial ? table_find(io.fd) : NULL;
 
@@ -144,7 +145,7 @@ struct io_slot *attach_find(struct skua_io io, int *code)
 	return NULL;
 }
 
-int attach_hold(struct io_slot *slot, uint32_t serial)
+HOT int attach_hold(struct io_slot *slot, uint32_t serial)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint32_t holders = atomic_load_relaxed(&slot->holders);
@@ -194,7 +195,7 @@ static bool drop(struct io_slot *slot, uint32_t n)
 	return (holders & IO_HOLDERS) == n;
 }
 
-void attach_drop(struct io_slot *slot)
+HOT void attach_drop(struct io_slot *slot)
 {
 	if (drop(slot, 1))
 		kernel_close(finish(slot));
@@ -352,8 +353,8 @@ unsigned attach_close_all(struct pool *pool, int *first)
 
 /* ---- events ----------------------------------------------------------------- */
 
-static void event(struct io_slot *slot, enum io_direction way, uint32_t serial,
-		  uint64_t bits, struct wait_chain *chain)
+static HOT void event(struct io_slot *slot, enum io_direction way,
+		      uint32_t serial, uint64_t bits, struct wait_chain *chain)
 {
 	struct skua_wait *wait;
 	bool held = false;
@@ -371,7 +372,7 @@ static void event(struct io_slot *slot, enum io_direction way, uint32_t serial,
 		attach_drop(slot);
 }
 
-void attach_deliver(struct driver *driver, uint64_t data, uint32_t events)
+HOT void attach_deliver(struct driver *driver, uint64_t data, uint32_t events)
 {
 	struct io_slot *slot = table_find((int)(uint32_t)data);
 	uint32_t broken = events & (EPOLLHUP | EPOLLERR);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/io/call.h"
+#include "core/base/hot.h"
 #include "core/io/kernel.h"
 
 /* A read of fewer bytes than asked for has emptied a TCP socket. (A pipe may pass on one
@@ -18,7 +19,7 @@ static bool is_socket(const struct io_call *call)
 	return call->slot->kind & IO_SOCKET;
 }
 
-static ssize_t read_now(struct io_call *call)
+static HOT ssize_t read_now(struct io_call *call)
 {
 	ssize_t bytes = kernel_read(call->io.fd, is_socket(call), call->buffer,
 				    call->size);
@@ -41,7 +42,7 @@ static ssize_t recvmsg_now(struct io_call *call)
 	return kernel_recvmsg(call->io.fd, call->buffer, call->flags);
 }
 
-static ssize_t write_now(struct io_call *call)
+static HOT ssize_t write_now(struct io_call *call)
 {
 	return kernel_write(call->io.fd, is_socket(call), call->data,
 			    call->size);
@@ -161,15 +162,15 @@ static inline ssize_t try_call(struct io_call call)
 
 /* ---- read ------------------------------------------------------------------- */
 
-ssize_t skua_io_read(struct skua_io io, void *buffer, size_t size,
-		     uint64_t deadline_ns)
+HOT ssize_t skua_io_read(struct skua_io io, void *buffer, size_t size,
+			 uint64_t deadline_ns)
 {
 	return await_call(read_call(io, buffer, size), deadline_ns);
 }
 
-ssize_t skua_io_read_poll(struct skua_task *self, struct skua_io io,
-			  void *buffer, size_t size, struct skua_wait *wait,
-			  uint64_t deadline_ns)
+HOT ssize_t skua_io_read_poll(struct skua_task *self, struct skua_io io,
+			      void *buffer, size_t size, struct skua_wait *wait,
+			      uint64_t deadline_ns)
 {
 	return poll_call(read_call(io, buffer, size), self, wait, deadline_ns);
 }
@@ -222,15 +223,15 @@ ssize_t skua_io_recvmsg_try(struct skua_io io, struct msghdr *message,
 
 /* ---- write ------------------------------------------------------------------ */
 
-ssize_t skua_io_write(struct skua_io io, const void *data, size_t size,
-		      uint64_t deadline_ns)
+HOT ssize_t skua_io_write(struct skua_io io, const void *data, size_t size,
+			  uint64_t deadline_ns)
 {
 	return await_call(write_call(io, data, size), deadline_ns);
 }
 
-ssize_t skua_io_write_poll(struct skua_task *self, struct skua_io io,
-			   const void *data, size_t size,
-			   struct skua_wait *wait, uint64_t deadline_ns)
+HOT ssize_t skua_io_write_poll(struct skua_task *self, struct skua_io io,
+			       const void *data, size_t size,
+			       struct skua_wait *wait, uint64_t deadline_ns)
 {
 	return poll_call(write_call(io, data, size), self, wait, deadline_ns);
 }
@@ -302,8 +303,8 @@ int skua_io_read_exact(struct skua_io io, void *buffer, size_t size,
 	return done < size ? -EPIPE : 0;
 }
 
-int skua_io_write_all(struct skua_io io, const void *data, size_t size,
-		      size_t *moved, uint64_t deadline_ns)
+HOT int skua_io_write_all(struct skua_io io, const void *data, size_t size,
+			  size_t *moved, uint64_t deadline_ns)
 {
 	ssize_t bytes = data || size == 0 ? 1 : -EINVAL;
 	size_t done = 0;

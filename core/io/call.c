@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/io/attach.h"
 #include "core/loop/schedule.h"
 #include "core/os/log.h"
@@ -21,7 +22,7 @@ static struct io_slot *slot_of(const struct skua_wait *wait)
 }
 
 /* End the call. @empty: the descriptor is empty, or full. */
-static void leave(struct io_call *call, bool empty)
+static HOT void leave(struct io_call *call, bool empty)
 {
 	if (slot_leave(call->slot, call->way, empty))
 		attach_drop(call->slot);
@@ -29,7 +30,8 @@ static void leave(struct io_call *call, bool empty)
 
 /* Let the call wait. Return: 0; -EAGAIN: an event has come; -EBADF. The caller leaves after
  * an error. */
-static int arm(struct io_call *call, struct skua_wait *wait, uint64_t delayed)
+static HOT int arm(struct io_call *call, struct skua_wait *wait,
+		   uint64_t delayed)
 {
 	int code;
 
@@ -85,8 +87,8 @@ static int wait_on(struct skua_wait *wait, enum io_direction way, int give_up)
 }
 
 /* @object: the call; of a wait that is given up by skua_wait_cancel(), the slot */
-static int step(struct skua_wait *wait, void *object, enum io_direction way,
-		bool granted, int give_up)
+static HOT int step(struct skua_wait *wait, void *object, enum io_direction way,
+		    bool granted, int give_up)
 {
 	struct io_call *call = object;
 	bool ready = true;
@@ -101,8 +103,8 @@ static int step(struct skua_wait *wait, void *object, enum io_direction way,
 	return code ? code : attempt(call, wait, ready || give_up, give_up);
 }
 
-static int read_step(struct skua_wait *wait, void *object, bool granted,
-		     int give_up)
+static HOT int read_step(struct skua_wait *wait, void *object, bool granted,
+			 int give_up)
 {
 	return step(wait, object, IO_READ, granted, give_up);
 }
@@ -298,7 +300,7 @@ static __attribute__((noinline)) ssize_t await_delayed(struct io_call *call,
 	return result;
 }
 
-ssize_t call_await(struct io_call *call, uint64_t deadline_ns)
+HOT ssize_t call_await(struct io_call *call, uint64_t deadline_ns)
 {
 	ssize_t result = -EAGAIN;
 	int code = await_allowed();
@@ -347,8 +349,8 @@ static __attribute__((noinline)) ssize_t poll_delayed(struct io_call *call,
 	return result;
 }
 
-ssize_t call_poll(struct io_call *call, struct skua_task *self,
-		  struct skua_wait *wait, uint64_t deadline_ns)
+HOT ssize_t call_poll(struct io_call *call, struct skua_task *self,
+		      struct skua_wait *wait, uint64_t deadline_ns)
 {
 	int code = await_may_poll(self, wait);
 	ssize_t result = -EAGAIN;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/hot.h"
 #include "core/loop/current.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -81,7 +82,7 @@ static void sigpipe_restore(const struct no_sigpipe *no, ssize_t result)
 	errno = saved;
 }
 
-ssize_t kernel_read(int fd, bool socket, void *buffer, size_t size)
+HOT ssize_t kernel_read(int fd, bool socket, void *buffer, size_t size)
 {
 	return socket ? CALL(recv(fd, buffer, size, MSG_DONTWAIT), SYS_recvfrom,
 			     fd, buffer, size, MSG_DONTWAIT, NULL, NULL)
@@ -106,7 +107,7 @@ ssize_t kernel_recvmsg(int fd, struct msghdr *message, int flags)
 		    flags);
 }
 
-ssize_t kernel_write(int fd, bool socket, const void *data, size_t size)
+HOT ssize_t kernel_write(int fd, bool socket, const void *data, size_t size)
 {
 	struct no_sigpipe no;
 	ssize_t written;

@@ -33,6 +33,7 @@
 
 #include <assert.h>
 
+#include "core/base/hot.h"
 #include "core/loop/current.h"
 #include "core/base/boundary.h"
 #include "core/os/boundary_report.h"
@@ -438,7 +439,7 @@ static bool pass_on_cancel(struct worker *w, struct skua_task *task)
 	return true;
 }
 
-static void pending(struct worker *w, struct skua_task *task, bool told)
+static HOT void pending(struct worker *w, struct skua_task *task, bool told)
 {
 	/* The cancel began during this poll: poll the task once more, with the
 	 * mark. */
@@ -505,7 +506,7 @@ poll_here(struct worker *w, struct skua_task *task)
 	return result;
 }
 
-static __attribute__((noinline)) enum skua_poll
+static __attribute__((noinline)) HOT enum skua_poll
 poll_task(struct worker *w, struct skua_task *task)
 {
 	return poll_here(w, task);
@@ -562,7 +563,7 @@ static unsigned other_groups(const struct worker *w, bool busy, bool due)
 
 /* End a tick. @busy: the worker has more tasks, so that its pollers are called,
  * and other groups' timers checked, only if that is due. */
-static void end_tick(struct worker *w, bool busy)
+static HOT void end_tick(struct worker *w, bool busy)
 {
 	uint64_t now_ns = clock_now_ns();
 	bool due = !busy || now_ns >= w->pollers_due_ns;
@@ -649,7 +650,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 }
 
 /* Poll a task and record the duration as a sample. */
-static void sample(struct worker *w, struct skua_task *task)
+static HOT void sample(struct worker *w, struct skua_task *task)
 {
 	const void *type = task->type;
 	skua_task_fn poll = telemetry_poll_function(&w->pool->telemetry, task);
@@ -714,7 +715,7 @@ static void begin(struct worker *w, uint64_t now_ns)
 	w->arithmetic = arithmetic_here();
 }
 
-void loop_run(struct worker *w)
+HOT void loop_run(struct worker *w)
 {
 	struct skua_task *task;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "core/base/boundary.h"
+#include "core/base/hot.h"
 
 void pollers_init(struct pollers *pollers)
 {
@@ -59,7 +60,7 @@ bool pollers_added(const struct pollers *pollers)
 	return atomic_load_relaxed(&pollers->added) != NULL;
 }
 
-void pollers_run_owner(struct pollers *pollers)
+HOT void pollers_run_owner(struct pollers *pollers)
 {
 	struct skua_poller **link = &pollers->list;
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/os/futex.h"
 #include "core/loop/worker.h"
 
@@ -230,7 +231,7 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 	return done;
 }
 
-uint64_t pool_group_next_timer_ns(const struct pool *pool, unsigned group)
+HOT uint64_t pool_group_next_timer_ns(const struct pool *pool, unsigned group)
 {
 	const struct timer_deadlines *deadlines = &pool->deadlines[group];
 	uint64_t earliest = UINT64_MAX;

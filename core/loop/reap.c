@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* reap.c - events of descriptors become runnable tasks; see loop.h */
 #include "core/loop/loop.h"
+#include "core/base/hot.h"
 #include "core/loop/work.h"
 #include "core/loop/worker.h"
 
@@ -20,7 +21,7 @@ record(struct worker *w, const struct driver_batch *batch, unsigned i)
  * other workers can take them. The task of a single event goes to the LIFO slot if the
  * worker has nothing else.
  */
-void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
+HOT void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
 {
 	struct driver *driver = &w->pool->driver;
 	bool alone = batch->count == 1 && !lifo_slot_peek(&w->lifo) &&
@@ -45,7 +46,7 @@ void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
 		lifo_slot_put_owner(&w->lifo, first);
 }
 
-void reap_resign_if_long(struct worker *w)
+HOT void reap_resign_if_long(struct worker *w)
 {
 	struct driver *driver = &w->pool->driver;
 
@@ -80,7 +81,7 @@ static uint64_t look_age_ns(const struct worker *w, bool busy)
 	return leads ? DRIVER_LOOK_NS : DRIVER_HELP_NS;
 }
 
-bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
+HOT bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
 {
 	struct driver *driver = &w->pool->driver;
 	struct driver_batch batch;

@@ -3,6 +3,7 @@
 #include "core/loop/schedule.h"
 
 #include "core/base/boundary.h"
+#include "core/base/hot.h"
 #include "core/task/group.h"
 #include "core/loop/work.h"
 #include "core/loop/current.h"
@@ -68,7 +69,8 @@ schedule_here(struct worker *worker, unsigned group, struct skua_task *task)
 		work_schedule_owner(worker, task);
 }
 
-void schedule_by(struct worker *worker, unsigned group, struct skua_task *task)
+HOT void schedule_by(struct worker *worker, unsigned group,
+		     struct skua_task *task)
 {
 	schedule_here(worker, group, task);
 }
@@ -82,7 +84,7 @@ static __attribute__((noinline)) void schedule_outside(struct skua_task *task)
 	pool_leave(pool, group);
 }
 
-void schedule(struct skua_task *task)
+HOT void schedule(struct skua_task *task)
 {
 	struct pool *pool = task->pool;
 	struct worker *worker = current_worker;
@@ -102,7 +104,7 @@ void schedule_wake(struct skua_task *task)
 		schedule(task);
 }
 
-void schedule_wake_by_value(struct skua_task *task)
+HOT void schedule_wake_by_value(struct skua_task *task)
 {
 	bool queue;
 
@@ -120,7 +122,7 @@ void schedule_add_references(struct skua_task *task, uint32_t count)
 		task_state_add_references(task_state(task), count);
 }
 
-void schedule_add_reference(struct skua_task *task)
+HOT void schedule_add_reference(struct skua_task *task)
 {
 	schedule_add_references(task, 1);
 }
@@ -184,7 +186,7 @@ static bool wake_joiner(struct skua_task *task)
 	return true;
 }
 
-void schedule_end(struct task_end end, struct skua_task *task)
+HOT void schedule_end(struct task_end end, struct skua_task *task)
 {
 	/* The joining task may already be COMPLETE, and this reference may be
 	 * its last. Then its own end must be handled next: by a loop, not by
@@ -207,8 +209,8 @@ void schedule_drop(struct skua_task *task)
 	schedule_end(give_back(task, one, NULL), task);
 }
 
-void schedule_complete(struct skua_task *task, bool spare,
-		       struct group_leaves *leaves)
+HOT void schedule_complete(struct skua_task *task, bool spare,
+			   struct group_leaves *leaves)
 {
 	struct task_state_drop all = { .references = 1 + (uint64_t)spare,
 				       .complete = true };

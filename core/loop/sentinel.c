@@ -3,6 +3,7 @@
 #include "core/loop/sentinel.h"
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/loop/pool.h"
 #include "core/loop/worker.h"
 #include "core/os/membarrier.h"
@@ -99,7 +100,7 @@ static bool watches_lifo(const struct pool *pool)
 	return pool->tuning.lifo_delay_ns != SENTINEL_NEVER;
 }
 
-void sentinel_filled(struct worker *w)
+HOT void sentinel_filled(struct worker *w)
 {
 	const struct sentinel *s = &w->pool->sentinel;
 	bool missing = false;

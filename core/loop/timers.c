@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/loop/schedule.h"
 #include "core/loop/sentinel.h"
 #include "core/loop/worker.h"
@@ -113,7 +114,7 @@ static struct worker *worker_of(const struct timer *timer)
 	return w && pool_alive(w->pool) ? w : NULL;
 }
 
-bool timers_cancel(struct timer *timer)
+HOT bool timers_cancel(struct timer *timer)
 {
 	struct worker *w = worker_of(timer);
 	struct skua_task *task = NULL;
@@ -129,7 +130,7 @@ bool timers_cancel(struct timer *timer)
 	return task != NULL;
 }
 
-bool timers_queued(const struct timer *timer)
+HOT bool timers_queued(const struct timer *timer)
 {
 	struct worker *w = worker_of(timer);
 	bool queued;
@@ -200,7 +201,7 @@ static void lock_to_fire(struct worker *w, struct timers *timers)
 	pi_lock_take(&timers->lock);
 }
 
-static void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
+static HOT void fire(struct worker *w, struct timers *timers, uint64_t now_ns)
 {
 	bool more;
 
@@ -236,7 +237,7 @@ void timers_take_turn(struct worker *w)
 		w->timers_turn = (w->timers_turn + 1) % count;
 }
 
-static void fire_group(struct worker *w, unsigned group, uint64_t now_ns)
+static HOT void fire_group(struct worker *w, unsigned group, uint64_t now_ns)
 {
 	struct pool *pool = w->pool;
 	const struct llc_group *members = &pool->groups->groups[group];
@@ -249,7 +250,7 @@ static void fire_group(struct worker *w, unsigned group, uint64_t now_ns)
 	}
 }
 
-void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others)
+HOT void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others)
 {
 	if (take_deadline(w->timers.next_ns, now_ns))
 		fire(w, &w->timers, now_ns);

@@ -3,6 +3,7 @@
 #include "core/loop/work.h"
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/loop/worker.h"
 #include "core/os/membarrier.h"
 
@@ -69,7 +70,7 @@ static inline bool push_owner(struct worker *w, struct skua_task *task)
 	       push_full_owner(w, task);
 }
 
-void work_tell_owner(struct worker *w)
+HOT void work_tell_owner(struct worker *w)
 {
 	/* This contains the fence of I1: it orders the push before the loads in
 	 * idle_wake(). Pairs with the fences in idle_park_begin() and
@@ -110,7 +111,7 @@ static inline bool behind_others_owner(const struct worker *w)
 	return queued > 1 && queued % BURST_TELL != 0;
 }
 
-void work_push_back_owner(struct worker *w, struct skua_task *task)
+HOT void work_push_back_owner(struct worker *w, struct skua_task *task)
 {
 	/* The only worker of a runtime has nobody to notify, as no other thread
 	 * takes from a local queue. After a spill it needs the fence all the
@@ -123,7 +124,7 @@ void work_push_back_owner(struct worker *w, struct skua_task *task)
 	work_tell_owner(w);
 }
 
-void work_schedule_owner(struct worker *w, struct skua_task *task)
+HOT void work_schedule_owner(struct worker *w, struct skua_task *task)
 {
 	struct skua_task *displaced = lifo_slot_put_owner(&w->lifo, task);
 
@@ -133,7 +134,7 @@ void work_schedule_owner(struct worker *w, struct skua_task *task)
 		sentinel_filled(w);
 }
 
-void work_yield_owner(struct worker *w, struct skua_task *task)
+HOT void work_yield_owner(struct worker *w, struct skua_task *task)
 {
 	/* An exception to I1: no fence and no check if the worker takes
 	 * its next task from the front of this queue. If it takes another one
@@ -180,8 +181,8 @@ static uint32_t left_in(const struct inject_queue *queue)
  * @see_to: receives true if the caller must notify the idle protocol: this has
  * made work visible (I1), or has turned other takers away (I5)
  */
-static struct skua_task *take_injected(struct worker *w, unsigned group,
-				       uint64_t most, bool *see_to)
+static HOT struct skua_task *take_injected(struct worker *w, unsigned group,
+					   uint64_t most, bool *see_to)
 {
 	struct inject_queue *queue = inject_of(w, group);
 	struct inject_take take;
@@ -386,7 +387,7 @@ next_beside_prioritised(struct worker *w)
 	return task ? task : fetch_prioritised(w);
 }
 
-struct skua_task *work_next(struct worker *w)
+HOT struct skua_task *work_next(struct worker *w)
 {
 	struct skua_task *task;
 
@@ -533,7 +534,7 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 	return task;
 }
 
-struct skua_task *work_find(struct worker *w, enum victims_reach reach)
+HOT struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 {
 	bool see_to;
 	struct skua_task *task = take_prioritised(w, &see_to);
@@ -601,7 +602,7 @@ static __attribute__((noinline)) void check_others(struct worker *w)
 	w->others.step = w->others.step % (groups - 1) + 1;
 }
 
-void work_check_others(struct worker *w)
+HOT void work_check_others(struct worker *w)
 {
 	if (w->pool->groups->count > 1 && --w->others.ticks == 0)
 		check_others(w);
@@ -626,7 +627,7 @@ static bool line_visible(const struct pool *pool, unsigned line)
 	return false;
 }
 
-bool work_visible(const struct worker *w)
+HOT bool work_visible(const struct worker *w)
 {
 	const struct pool *pool = w->pool;
 
@@ -641,7 +642,7 @@ bool work_visible(const struct worker *w)
 	return false;
 }
 
-void work_lower_flags_owner(struct worker *w)
+HOT void work_lower_flags_owner(struct worker *w)
 {
 	if (local_queue_length(w->queue) == 0) {
 		work_flag_lower_owner(&w->flag, WORK_TASKS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* inject_queue.c - see inject_queue.h for the protocol and its invariants */
 #include "core/queue/inject_queue.h"
+#include "core/base/hot.h"
 
 #include <assert.h>
 
@@ -13,7 +14,8 @@ void inject_queue_init(struct inject_queue *q)
 	atomic_init(&q->lock, INJECT_FREE);
 }
 
-void inject_queue_push(struct inject_queue *q, const struct inject_list *list)
+HOT void inject_queue_push(struct inject_queue *q,
+			   const struct inject_list *list)
 {
 	struct inject_node *before;
 
@@ -123,7 +125,7 @@ static bool unlock(struct inject_queue *q)
 	return atomic_exchange_acq_rel(&q->lock, INJECT_FREE) == INJECT_MARKED;
 }
 
-struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most)
+HOT struct inject_take inject_queue_take(struct inject_queue *q, uint64_t most)
 {
 	struct inject_take take;
 	bool turned_away = false;

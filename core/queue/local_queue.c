@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* local_queue.c - see local_queue.h for the protocol and its invariants */
 #include "core/queue/local_queue.h"
+#include "core/base/hot.h"
 
 #include <assert.h>
 
@@ -91,12 +92,12 @@ uint32_t local_queue_room_owner(struct local_queue *q)
 	return (uint32_t)room;
 }
 
-bool local_queue_push_limit_owner(struct local_queue *q, void *item)
+HOT bool local_queue_push_limit_owner(struct local_queue *q, void *item)
 {
 	return local_queue_room_owner(q) > 0 && local_queue_push_owner(q, item);
 }
 
-void *local_queue_pop_owner(struct local_queue *q)
+HOT void *local_queue_pop_owner(struct local_queue *q)
 {
 	/* Relaxed: the owner itself wrote the slots, and a stale head makes the
 	 * compare-exchange fail. */
@@ -233,7 +234,7 @@ struct local_queue_steal local_queue_steal_into(struct local_queue *src,
 	return steal;
 }
 
-uint32_t local_queue_length(const struct local_queue *q)
+HOT uint32_t local_queue_length(const struct local_queue *q)
 {
 	/*
 	 * Acquire: the tail is not before this head, see claim(). If it is
@@ -246,13 +247,13 @@ uint32_t local_queue_length(const struct local_queue *q)
 	return (uint32_t)(queued > capacity(q) ? capacity(q) : queued);
 }
 
-uint64_t local_queue_end_owner(const struct local_queue *q)
+HOT uint64_t local_queue_end_owner(const struct local_queue *q)
 {
 	return local_queue_tail_owner(q);
 }
 
-uint32_t local_queue_before_owner(const struct local_queue *q,
-				  uint64_t position)
+HOT uint32_t local_queue_before_owner(const struct local_queue *q,
+				      uint64_t position)
 {
 	/* Relaxed: a thief may take items at any moment. */
 	uint64_t real = head_real(atomic_load_relaxed(&q->head));

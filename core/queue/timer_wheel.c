@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* timer_wheel.c - see timer_wheel.h for the structure and its invariants */
 #include "core/queue/timer_wheel.h"
+#include "core/base/hot.h"
 
 #include <assert.h>
 
@@ -103,7 +104,7 @@ static unsigned level_for(const struct timer_wheel *wheel, uint64_t grain)
 }
 
 /* Put @entry into the slot of its grain (T2). */
-static void place(struct timer_wheel *wheel, struct timer_entry *entry)
+static HOT void place(struct timer_wheel *wheel, struct timer_entry *entry)
 {
 	uint64_t grain = entry->grain;
 	unsigned level = level_for(wheel, grain);
@@ -176,7 +177,8 @@ static const struct timer_slot *first_slot(const struct timer_wheel *wheel)
  * Move up to @most timers of a slot to lower levels. The slot is the cursor's
  * slot of its level, or the next one. Return: how many were moved.
  */
-static unsigned move_down(struct timer_wheel *wheel, unsigned at, unsigned most)
+static HOT unsigned move_down(struct timer_wheel *wheel, unsigned at,
+			      unsigned most)
 {
 	struct timer_link *list = &wheel->slots[at].list;
 	unsigned moved = 0;
@@ -235,8 +237,8 @@ void timer_wheel_init(struct timer_wheel *wheel, struct timer_slot *slots,
 		wheel->occupied[level] = 0;
 }
 
-void timer_wheel_add(struct timer_wheel *wheel, struct timer_entry *entry,
-		     uint64_t deadline_ns)
+HOT void timer_wheel_add(struct timer_wheel *wheel, struct timer_entry *entry,
+			 uint64_t deadline_ns)
 {
 	uint64_t grain = grain_of_deadline(deadline_ns);
 
@@ -245,7 +247,8 @@ void timer_wheel_add(struct timer_wheel *wheel, struct timer_entry *entry,
 	place(wheel, entry);
 }
 
-bool timer_wheel_cancel(struct timer_wheel *wheel, struct timer_entry *entry)
+HOT bool timer_wheel_cancel(struct timer_wheel *wheel,
+			    struct timer_entry *entry)
 {
 	unsigned slot = entry->slot;
 

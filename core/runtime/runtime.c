@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/hot.h"
 #include "core/loop/current.h"
 #include "core/base/clock.h"
 #include "core/fiber/fiber.h"
@@ -78,7 +79,7 @@ static int allocate_all(struct skua_runtime *rt, const struct machine *machine)
 }
 
 /* deliver - act on an event of a descriptor that is attached to the driver */
-static void deliver(struct driver *driver, uint64_t data, uint32_t events)
+static HOT void deliver(struct driver *driver, uint64_t data, uint32_t events)
 {
 	struct skua_runtime *rt = driver->owner;
 

@@ -36,6 +36,7 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/sync/verbs.h"
 
 #define WAITERS  UINT64_C(1)
@@ -199,7 +200,7 @@ static __attribute__((noinline)) int lock_slowly(struct skua_mutex *mutex,
 	return await(&mutex_verb, mutex, 0, deadline_ns);
 }
 
-int skua_mutex_lock(struct skua_mutex *mutex, uint64_t deadline_ns)
+HOT int skua_mutex_lock(struct skua_mutex *mutex, uint64_t deadline_ns)
 {
 	/* A path that calls no function, and so saves no registers. */
 	uintptr_t self = await_self_as_fiber();
@@ -292,7 +293,7 @@ static bool has_to_choose(uint64_t word)
 	return (word & (WAITERS | WOKEN)) == WAITERS;
 }
 
-void mutex_unlock(struct skua_mutex *mutex, uintptr_t self)
+HOT void mutex_unlock(struct skua_mutex *mutex, uintptr_t self)
 {
 	struct wait_chain chain = { NULL, NULL };
 	/* Relaxed: the compare-exchange decides. */
@@ -328,7 +329,7 @@ static __attribute__((noinline)) int unlock_slowly(struct skua_mutex *mutex)
 	return 0;
 }
 
-int skua_mutex_unlock(struct skua_mutex *mutex)
+HOT int skua_mutex_unlock(struct skua_mutex *mutex)
 {
 	uintptr_t self = await_self_as_task(); /* no call: as above */
 	uint64_t word = self;

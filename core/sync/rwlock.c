@@ -19,6 +19,7 @@
 #include <errno.h>
 
 #include "core/wait/await.h"
+#include "core/base/hot.h"
 #include "skua/sync.h"
 
 #define WAITERS UINT64_C(1)
@@ -149,7 +150,8 @@ static void admit_locked(struct skua_rwlock *lock, uint64_t word,
 
 /* Leave the lock, if no waiter has to be admitted. Return: true if the caller has
  * left; the lock may be gone then. */
-static bool leave(struct skua_rwlock *lock, uint64_t holds, uint64_t becomes)
+static HOT bool leave(struct skua_rwlock *lock, uint64_t holds,
+		      uint64_t becomes)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t word = atomic_load_relaxed(word_of(lock));

@@ -6,6 +6,7 @@
 
 #include "core/base/boundary.h"
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/telemetry/wait_sample.h"
 #include "core/task/task.h"
 #include "core/telemetry/track.h"
@@ -115,7 +116,8 @@ void telemetry_stop(struct worker_telemetry *t)
 /* ---- listeners ------------------------------------------------------------ */
 
 /* Set or clear a bit of poll_flags, which polls check. */
-static void set_poll_flag(struct telemetry *telemetry, uint32_t bit, bool on)
+static HOT void set_poll_flag(struct telemetry *telemetry, uint32_t bit,
+			      bool on)
 {
 	/* Relaxed, all: a request, which guards no data. Each worker that finds
 	 * a wrong value corrects it. Two workers that see an old and a new
@@ -170,7 +172,7 @@ static void check_recorder(struct worker_telemetry *t, uint64_t now_ns)
 	atomic_store_relaxed(&shared->idle->note_wakers, wanted);
 }
 
-void telemetry_check(struct worker_telemetry *t, uint64_t now_ns)
+HOT void telemetry_check(struct worker_telemetry *t, uint64_t now_ns)
 {
 	check_recorder(t, now_ns);
 	set_poll_flag(t->shared, POLL_TRACE,
@@ -304,8 +306,8 @@ void telemetry_stall(struct telemetry *telemetry, unsigned worker,
 /* ---- polls and waits -------------------------------------------------------- */
 
 /* Return the row of a type; the row for all others if the type has none. */
-static struct area_type *row_of(struct area_samples *samples, const void *type,
-				skua_task_fn poll)
+static HOT struct area_type *row_of(struct area_samples *samples,
+				    const void *type, skua_task_fn poll)
 {
 	uint64_t key = (uintptr_t)type ^ (uintptr_t)poll;
 	uint64_t first = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
@@ -340,7 +342,7 @@ static uint32_t sample_stride(const struct worker_telemetry *t)
 			TELEMETRY_MAX_SAMPLE);
 }
 
-bool telemetry_sample_due(const struct worker_telemetry *t)
+HOT bool telemetry_sample_due(const struct worker_telemetry *t)
 {
 	/* The next poll is included. */
 	return t->area->counters.tasks_polled + 1 - t->sampled >=
@@ -356,8 +358,8 @@ static void count_time(struct area_samples *all, struct area_type *row,
 	probes_count_owner(&all->poll, ns, weight);
 }
 
-void telemetry_sample(struct worker_telemetry *t, const void *type,
-		      skua_task_fn poll, uint64_t ns)
+HOT void telemetry_sample(struct worker_telemetry *t, const void *type,
+			  skua_task_fn poll, uint64_t ns)
 {
 	struct area_samples *all = samples(t);
 	uint64_t polls = t->area->counters.tasks_polled;
@@ -417,7 +419,7 @@ static void count_waited_poll(struct worker_telemetry *t, const void *type,
 }
 
 /* The poll function of a task whose wait is timed. */
-static enum skua_poll poll_waited(struct skua_task *task)
+static HOT enum skua_poll poll_waited(struct skua_task *task)
 {
 	struct worker_telemetry *t = telemetry_current;
 	const void *type = task->type;
@@ -439,8 +441,8 @@ static enum skua_poll poll_waited(struct skua_task *task)
 	return result;
 }
 
-skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
-				     const struct skua_task *task)
+HOT skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
+					 const struct skua_task *task)
 {
 	skua_task_fn shown = task_shown(task);
 
@@ -449,7 +451,7 @@ skua_task_fn telemetry_poll_function(const struct telemetry *telemetry,
 		       : shown;
 }
 
-void telemetry_ready(struct worker_telemetry *t, struct skua_task *task)
+HOT void telemetry_ready(struct worker_telemetry *t, struct skua_task *task)
 {
 	/* While the recorder or the table of tasks is on, this function is
 	 * called for each task, and until_sample counts the tasks; otherwise

@@ -3,6 +3,7 @@
 #include "core/telemetry/wait_sample.h"
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 
 static unsigned place_of(const struct skua_task *task)
 {
@@ -12,8 +13,8 @@ static unsigned place_of(const struct skua_task *task)
 	return (unsigned)(hash >> (64 - WAIT_SAMPLES_LOG));
 }
 
-void wait_sample_put(struct wait_samples *samples, struct skua_task *task,
-		     uint32_t weight, skua_task_fn instead)
+HOT void wait_sample_put(struct wait_samples *samples, struct skua_task *task,
+			 uint32_t weight, skua_task_fn instead)
 {
 	struct wait_sample *sample;
 	uint32_t free = 0;
@@ -32,9 +33,9 @@ void wait_sample_put(struct wait_samples *samples, struct skua_task *task,
 	task->poll = instead;
 }
 
-skua_task_fn wait_sample_take(struct wait_samples *samples,
-			      struct skua_task *task, uint64_t *since_ns,
-			      uint32_t *weight)
+HOT skua_task_fn wait_sample_take(struct wait_samples *samples,
+				  struct skua_task *task, uint64_t *since_ns,
+				  uint32_t *weight)
 {
 	struct wait_sample *sample = &samples->samples[place_of(task)];
 	skua_task_fn poll = sample->poll;
@@ -48,8 +49,8 @@ skua_task_fn wait_sample_take(struct wait_samples *samples,
 	return poll;
 }
 
-skua_task_fn wait_sample_poll(const struct wait_samples *samples,
-			      const struct skua_task *task)
+HOT skua_task_fn wait_sample_poll(const struct wait_samples *samples,
+				  const struct skua_task *task)
 {
 	return samples->samples[place_of(task)].poll;
 }

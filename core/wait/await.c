@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
+#include "core/base/hot.h"
 #include "core/fork_join/fork_join.h"
 #include "core/loop/timers.h"
 #include "core/os/futex.h"
@@ -146,7 +147,8 @@ static __attribute__((noinline)) void note_give_up(const struct skua_wait *wait,
 
 /* ---- polls ------------------------------------------------------------------ */
 
-int await_may_poll(const struct skua_task *self, const struct skua_wait *wait)
+HOT int await_may_poll(const struct skua_task *self,
+		       const struct skua_wait *wait)
 {
 	if (!self || !wait)
 		return -EINVAL;
@@ -167,9 +169,9 @@ static bool is_armed_by(const struct skua_wait *wait,
 	       (wait->object == object || (uintptr_t)wait->object == amount);
 }
 
-int await_poll(struct skua_task *self, struct skua_wait *wait,
-	       const struct wait_verb *verb, void *object, uint64_t amount,
-	       uint64_t deadline_ns)
+HOT int await_poll(struct skua_task *self, struct skua_wait *wait,
+		   const struct wait_verb *verb, void *object, uint64_t amount,
+		   uint64_t deadline_ns)
 {
 	struct timer *timer = (struct timer *)&wait->timer;
 	int give_up, code;
@@ -224,7 +226,7 @@ int await_cancel(struct skua_task *self, struct skua_wait *wait)
 	return 0;
 }
 
-bool await_armed(struct skua_wait *wait)
+HOT bool await_armed(struct skua_wait *wait)
 {
 	return phase_of(wait) != WAIT_IDLE;
 }
@@ -269,7 +271,7 @@ static __attribute__((noinline)) void wake_fiber_at(struct skua_fiber *fiber,
 		prepare_slowly(worker, fiber, wait, deadline_ns);
 }
 
-int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns)
+HOT int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns)
 {
 	if (!fiber_may_suspend(fiber))
 		return -EDEADLK;
@@ -354,8 +356,8 @@ await_by_thread(struct skua_wait *wait, void *object, uint64_t deadline_ns)
 	}
 }
 
-int await(const struct wait_verb *verb, void *object, uint64_t amount,
-	  uint64_t deadline_ns)
+HOT int await(const struct wait_verb *verb, void *object, uint64_t amount,
+	      uint64_t deadline_ns)
 {
 	/* In the child of a fork() in a fiber, the thread waits. */
 	bool by_fiber = await_self_as_fiber() && current_here();

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/base/hot.h"
 #include "core/loop/schedule.h"
 #include "core/os/futex.h"
 #include "core/task/task.h"
@@ -152,8 +153,8 @@ static void insert_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 	waiters->count++;
 }
 
-void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
-		     bool first)
+HOT void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+			 bool first)
 {
 	take_reference(wait);
 	insert_locked(waiters, wait, first);
@@ -208,8 +209,8 @@ void wait_move_locked(struct skua_waiters *from, struct skua_waiters *to,
 	insert_locked(to, wait, false);
 }
 
-void wait_choose_locked(struct skua_waiters *waiters, struct skua_wait *wait,
-			struct wait_chain *chain)
+HOT void wait_choose_locked(struct skua_waiters *waiters,
+			    struct skua_wait *wait, struct wait_chain *chain)
 {
 	remove_locked(waiters, wait);
 	set_phase(wait, WAIT_CHOSEN);
@@ -227,7 +228,7 @@ void wait_choose_all_locked(struct skua_waiters *waiters,
 
 /* ---- one wait --------------------------------------------------------------- */
 
-void wait_arm_alone(struct skua_wait *wait)
+HOT void wait_arm_alone(struct skua_wait *wait)
 {
 	take_reference(wait);
 	set_phase(wait, WAIT_ARMED);
@@ -239,8 +240,8 @@ void wait_withdraw_alone(struct skua_wait *wait)
 	give_reference_back(wait);
 }
 
-void wait_choose_alone(struct skua_wait *wait, uint8_t given,
-		       struct wait_chain *chain)
+HOT void wait_choose_alone(struct skua_wait *wait, uint8_t given,
+			   struct wait_chain *chain)
 {
 	wait->given = given;
 	wait->link[NEXT] = NULL;
@@ -302,7 +303,7 @@ static struct skua_task *grant(struct skua_wait *wait)
 	return task;
 }
 
-void wait_grant(struct wait_chain *chain)
+HOT void wait_grant(struct wait_chain *chain)
 {
 	struct skua_wait *wait = chain->first;
 	struct skua_task *first;
