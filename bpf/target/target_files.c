@@ -17,7 +17,7 @@ bool target_link(struct target *target, int fd, char *text, size_t size,
 	ssize_t length;
 
 	snprintf(name, sizeof(name), "fd/%d", fd);
-	/* The folder of a thread that lives also has the files. */
+	/* memory_folder may be that of a thread, which has the same files. */
 	length = readlinkat(target->memory_folder, name, text, size - 1);
 	text[length > 0 ? length : 0] = 0;
 	target_printable(text, size);

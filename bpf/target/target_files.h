@@ -8,9 +8,9 @@
 
 #include "bpf/target/target.h"
 
-/* target_link - write what descriptor @fd leads to, such as "socket:[123]", made printable
- * and cut short if it is longer than @size. @type: receives its file type, as in st_mode, which
- * may be 0. Return: false: it is closed, or may not be read */
+/* target_link - write the target of the link of descriptor @fd, such as "socket:[123]", made
+ * printable and cut to @size bytes. @type: receives the file type, as in st_mode, which may be
+ * 0. Return: false: the descriptor is closed, or may not be read */
 bool target_link(struct target *target, int fd, char *text, size_t size,
 		 mode_t *type);
 

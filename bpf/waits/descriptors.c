@@ -25,7 +25,7 @@ struct reader {
 	struct target *target;
 	const struct area_runtime *area;
 	struct descriptors *out;
-	uint32_t chunks, slots, armed; /* read so far */
+	uint32_t chunks, slots, armed; /* numbers of those read so far */
 	struct area_descriptor batch[BATCH];
 };
 
@@ -86,7 +86,8 @@ static int add_slot(struct reader *r, const struct area_descriptor *slot,
 	return 0;
 }
 
-static bool is_over(struct reader *r)
+/* Is a limit reached? Then something is left out. */
+static bool at_limit(struct reader *r)
 {
 	r->out->more |= r->slots >= MAX_SLOTS || r->armed >= MAX_ARMED ||
 			r->chunks >= MAX_CHUNKS;
@@ -99,7 +100,8 @@ static int read_chunk(struct reader *r, uint64_t chunk, uint64_t first)
 	const uint32_t slots = r->area->descriptor_slots;
 	int code = 0;
 
-	for (uint32_t at = 0; !code && at < slots && !is_over(r); at += BATCH) {
+	for (uint32_t at = 0; !code && at < slots && !at_limit(r);
+	     at += BATCH) {
 		uint32_t count = slots - at < BATCH ? slots - at : BATCH;
 		uint64_t address = chunk + at * sizeof(*r->batch);
 
@@ -108,7 +110,7 @@ static int read_chunk(struct reader *r, uint64_t chunk, uint64_t first)
 			break;
 		r->slots += count;
 		/* A slot that was never used has the number 0. */
-		for (uint32_t i = 0; !code && i < count && !is_over(r); i++)
+		for (uint32_t i = 0; !code && i < count && !at_limit(r); i++)
 			if ((uint64_t)r->batch[i].fd == first + at + i)
 				code = add_slot(r, &r->batch[i],
 						address +
@@ -129,7 +131,7 @@ static int read_table(struct reader *r)
 		uint64_t left = area->descriptor_chunks - at;
 		uint64_t count = left < BATCH ? left : BATCH;
 
-		if (is_over(r) ||
+		if (at_limit(r) ||
 		    target_read(r->target,
 				area->descriptors + at * sizeof(*chunks),
 				chunks, count * sizeof(*chunks)) != 0)
@@ -172,7 +174,7 @@ static int read_tables(struct target *target, struct descriptors *out)
 	return code;
 }
 
-/* ---- what they are ------------------------------------------------------------------ */
+/* ---- kinds and addresses ------------------------------------------------------------ */
 
 /* Take the name out of "anon_inode:[eventfd]" or "anon_inode:inotify". */
 static void name_anonymous(const char *link, char *text, size_t size)
@@ -256,7 +258,7 @@ void descriptors_free(struct descriptors *descriptors)
 	*descriptors = (struct descriptors){ .list = NULL };
 }
 
-/* ---- what is asked ------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------- */
 
 uint32_t descriptors_find(const struct descriptors *descriptors,
 			  uint64_t address)

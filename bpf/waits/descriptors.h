@@ -20,12 +20,12 @@ enum { DESCRIPTOR_READ, DESCRIPTOR_WRITE, DESCRIPTOR_WAYS };
 /**
  * struct descriptor - a descriptor that is waited for
  * @address: of its struct area_descriptor
- * @wait: of the task or thread that waits to read, or to write; its address is 0: none does
- * @delayed: it waits to try a failed call again
- * @connecting: it waits to write because the descriptor is being connected
- * @known: it was open when the files were read
- * @text: its kind, if it is no socket: "pipe", "eventfd"
- * @socket: its state, if it is one; the addresses of other files are in socket.local
+ * @wait: for each direction, the wait of a task or thread; its address is 0: none waits
+ * @delayed: the waiter will try a failed call again
+ * @connecting: the waiter waits to write because the descriptor is being connected
+ * @known: the descriptor was open when /proc was read
+ * @text: its kind, unless socket.kind has it: "pipe", "eventfd"
+ * @socket: the state of a socket; the path of another file is in socket.local
  */
 struct descriptor {
 	uint64_t address;

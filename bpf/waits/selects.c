@@ -2,7 +2,7 @@
 /* selects.c - see selects.h */
 #include "bpf/waits/selects.h"
 
-/* The wait of a case whose operation has none. */
+/* The wait of a case for a join or a time, whose struct area_armed is not used. */
 static struct target_wait no_wait(const struct area_select_case *it)
 {
 	bool join = it->kind == AREA_SELECT_JOIN;

@@ -18,18 +18,21 @@
 #include "bpf/target/target_files.h"
 #include "bpf/target/target_memory.h"
 
-/* The most lines of a file that are read: a third of a second. */
+/* The most lines of a file that are read, which takes a third of a second. */
 #define MAX_LINES (UINT32_C(1) << 18)
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
-/* What a search looks for, and what is left of it. */
+/* The sockets that are searched for, in ascending order of inode. @left: number of those that
+ * were not found yet */
 struct search {
 	struct socket_state **list;
 	size_t count, left;
 };
 
-static void found(struct search *search, const struct socket_state *socket)
+/* Copy a socket of the kernel to each socket of the search that is the same. */
+static void note_socket(struct search *search,
+			const struct socket_state *socket)
 {
 	size_t low = 0, high = search->count;
 
@@ -70,7 +73,8 @@ static const char *const tcp_states[] = {
 #define TCP_ESTABLISHED 1u
 #define TCP_LISTENING   10u
 
-/* Write an address, whose words are hexadecimal numbers as the machine has them. */
+/* Write an address. @hex: its 32-bit words as hexadecimal numbers, in the byte order of the
+ * machine */
 static void write_address(const char *hex, unsigned port, char *text)
 {
 	uint32_t words[4] = { 0 };
@@ -161,13 +165,13 @@ static bool parse_unix(const char *line, struct socket_state *out)
 
 /* ---- files ------------------------------------------------------------------------ */
 
-/* A file of /proc/PID/net, and what reads a line of it. */
+/* A file of /proc/PID/net, and the function that parses a line of it. */
 struct source {
 	const char *name;
 	bool (*parse)(const char *line, struct socket_state *out);
 };
 
-/* Return: true: nothing was left out. */
+/* Return: false: the file has too many lines, and some were not read. */
 static bool search_file(struct target *target, const struct source *source,
 			struct search *search)
 {
@@ -188,7 +192,7 @@ static bool search_file(struct target *target, const struct source *source,
 
 		lines++;
 		if (source->parse(line, &socket) && socket.inode)
-			found(search, &socket);
+			note_socket(search, &socket);
 	}
 	free(line);
 	fclose(file);

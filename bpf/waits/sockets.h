@@ -22,9 +22,9 @@ struct socket_state {
 	char local[TARGET_NAME], peer[TARGET_NAME];
 };
 
-/* sockets_find - find what the kernel tells of sockets. @list: @count addresses, in ascending
- * order of their inodes, of which two may be the same. Return: false: there are too many sockets
- * in the network namespace to read all */
+/* sockets_find - fill in the state of sockets. @list: @count pointers, in ascending order of
+ * inode; several may have the same inode. Return: false: there are too many sockets in the
+ * network namespace to read all */
 bool sockets_find(struct target *target, struct socket_state **list,
 		  size_t count);
 

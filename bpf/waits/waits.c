@@ -109,7 +109,7 @@ static int add_waiter(struct waits *w, struct target_party party,
 	return 0;
 }
 
-/* A fiber is added with its own wait. Fibers are sorted by address. */
+/* Fibers are sorted by address. */
 uint32_t waits_find_fiber(const struct waits *w, struct target_party party)
 {
 	const struct target_fibers *fibers = &w->fibers;

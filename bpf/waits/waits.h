@@ -54,13 +54,13 @@ struct waits_waiter {
 	struct target_wait wait;
 	uint32_t
 		object; /* number; WAITS_NOBODY: it waits for no object with a list */
-	uint32_t descriptor; /* number; WAITS_NOBODY: it waits for none */
+	uint32_t descriptor; /* index; WAITS_NOBODY: it waits for none */
 	struct target_party
 		on; /* the party without which it cannot go on, if known */
 	uint32_t
 		next; /* the waiter that is that party; WAITS_NOBODY: it does not wait */
 	bool done; /* a task whose last poll left the wait armed: a mistake */
-	/* The cases of a select: the number of the first, and how many there are. */
+	/* The cases of a select: the index of the first, and how many there are. */
 	uint32_t first_case, case_count;
 };
 
@@ -112,7 +112,7 @@ uint32_t waits_find(const struct waits *waits, struct target_party party);
 /* waits_find_fiber - the number of the fiber that is a party; WAITS_NOBODY: it is none */
 uint32_t waits_find_fiber(const struct waits *waits, struct target_party party);
 
-/* waits_note_since - note a wait of a list, if it is the longest so far */
+/* waits_note_since - note a wait that began at @since_ns, if it is the longest so far */
 void waits_note_since(struct waits_side *side, uint64_t since_ns,
 		      struct target_party party);
 
@@ -140,8 +140,8 @@ const char *waits_object_name(const struct waits *waits, uint32_t object,
 const char *waits_party_name(const struct waits *waits,
 			     struct target_party party, char *text);
 
-/* waits_party_type - what many parties have in common: "fiber transfer", "task", "thread".
- * @text: 2 * TARGET_NAME bytes. Return: @text */
+/* waits_party_type - a party without its address or number: "fiber transfer", "task",
+ * "thread". @text: 2 * TARGET_NAME bytes. Return: @text */
 const char *waits_party_type(const struct waits *waits,
 			     struct target_party party, char *text);
 

@@ -25,7 +25,7 @@ const char *waits_io_name(const struct waits *waits, uint32_t descriptor,
 
 /* ---- text ----------------------------------------------------------------------- */
 
-/* A wait, with what it has in common with the others of its row. */
+/* A wait, with the texts that it shares with the others of its row. */
 struct one {
 	const struct descriptor *descriptor;
 	const struct target_wait *wait;
@@ -39,7 +39,8 @@ static struct target_party party_of(const struct one *one)
 	return target_party(one->wait->armed.waiter);
 }
 
-/* Sockets that listen are few, and differ in what they serve. */
+/* The address that tells rows apart. Sockets that listen are few, and each serves something
+ * else. */
 static const char *own_address(const struct one *one)
 {
 	const struct socket_state *socket = &one->descriptor->socket;
@@ -63,7 +64,7 @@ static int compare(const void *left, const void *right)
 	return order ? order : strcmp(a->type, b->type);
 }
 
-/* Find all waits. Return: their number; the caller frees @out. */
+/* List all waits, sorted by row. Return: their number; the caller frees @out. */
 static uint32_t list_waits(const struct waits *waits, struct one **out)
 {
 	const struct descriptors *all = &waits->descriptors;
@@ -98,7 +99,8 @@ static uint32_t list_waits(const struct waits *waits, struct one **out)
 	return count;
 }
 
-/* What two addresses have in common: "10.0.0.1:80", "10.0.0.1:*", "*". */
+/* Reduce @common to the part that it shares with @address: "10.0.0.1:80", "10.0.0.1:*",
+ * "*". */
 static void merge(char *common, const char *address)
 {
 	const char *port = strrchr(address, ':');
@@ -207,7 +209,7 @@ json_t *waits_io_json(const struct waits *waits)
 
 /* ---- blocking calls --------------------------------------------------------------- */
 
-/* Find who waits for the calls of a pool. */
+/* Count the waiters for the calls of a pool, and find the longest wait. */
 static struct waits_side callers(const struct waits *waits,
 				 const struct blocking_pool *pool)
 {

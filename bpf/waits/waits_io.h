@@ -7,8 +7,8 @@
 
 #include "bpf/waits/waits.h"
 
-/* waits_io_text - print a table, in which those that only differ in their numbers and
- * addresses share a row; nothing if there are none */
+/* waits_io_text - print a table of the waits for descriptors, in which those that differ only
+ * in the descriptor, its addresses and the waiter share a row; nothing if there are none */
 void waits_io_text(const struct waits *waits);
 
 /* waits_io_json - return an array with an object for each descriptor */
@@ -18,7 +18,7 @@ json_t *waits_io_json(const struct waits *waits);
  * none is used */
 void waits_io_pools_text(const struct waits *waits);
 
-/* waits_io_pools_json - return an array with an object for each of them */
+/* waits_io_pools_json - return an array with an object for each pool */
 json_t *waits_io_pools_json(const struct waits *waits);
 
 /* waits_io_name - write "descriptor 7 (TCP 10.0.0.1:80, peer 10.0.0.2:999), to read". @text:
