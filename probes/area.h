@@ -147,8 +147,9 @@ struct area_runtime {
 	uint64_t blocking;
 
 	/* The descriptors, which all runtimes of a library share: the address of
-	 * descriptor_chunks addresses, each of descriptor_slots struct area_descriptor; 0:
-	 * none of these was ever attached. Descriptor n is in chunk n / descriptor_slots. */
+	 * descriptor_chunks addresses of chunks, each of descriptor_slots struct
+	 * area_descriptor. An address of 0: no descriptor of the chunk was ever attached.
+	 * Descriptor n is in chunk n / descriptor_slots. */
 	uint64_t descriptors;
 	uint32_t descriptor_chunks;
 	uint32_t descriptor_slots;
@@ -348,8 +349,8 @@ struct area_select {
 	uint32_t flags;
 };
 
-/* A case, of which the words at the beginning do not change during the wait. Its struct
- * area_armed, except for the kinds below, has the waiter of the select. */
+/* A case. The words before its struct area_armed do not change during the wait. Its struct
+ * area_armed has the waiter of the select; it is not used for the kinds below. */
 struct area_select_case {
 	uint32_t kind; /* AREA_SELECT_..., or another one */
 	uint32_t reserved;

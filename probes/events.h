@@ -57,9 +57,9 @@ enum event_kind {
 	 * detail: an error number. Not for conditions, joins, groups and times. */
 	EVENT_GIVE_UP,
 	/* The worker has taken an event of a descriptor; the EVENT_READY of the tasks that
-	 * it makes runnable follow. a: [ serial:32 | number of the descriptor:32 ]; b: when
-	 * a worker last looked for events before, of CLOCK_MONOTONIC, 0: never; detail: as
-	 * of epoll_wait(2); other: EVENT_REAP_... */
+	 * it makes runnable follow. a: [ serial:32 | number of the descriptor:32 ]; b: the
+	 * time of CLOCK_MONOTONIC when a worker last looked for events before, 0: never;
+	 * detail: the bits of epoll_wait(2); other: EVENT_REAP_... */
 	EVENT_REAP,
 	EVENT_KINDS,
 };
@@ -67,10 +67,10 @@ enum event_kind {
 /* A guess: a few ticks. Pollers are called at the end of each tick. */
 #define EVENT_LATE_NS UINT64_C(200000)
 
-/* The other of EVENT_REAP. The worker has slept until there were events, unless there were
- * some already. */
+/* The other of EVENT_REAP. The worker was going to sleep until there were events; it has not
+ * slept if there were some already. */
 #define EVENT_REAP_SLEPT UINT32_C(1)
-/* It has taken as many as it takes at once: there may be more. */
+/* The worker has taken as many events as it takes at once: there may be more. */
 #define EVENT_REAP_FULL UINT32_C(2)
 
 /* The detail of EVENT_BEGIN: the meaning of b. */
