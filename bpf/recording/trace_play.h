@@ -57,7 +57,7 @@ struct trace_arg {
  * @waited_ns: how long the task was runnable before the poll
  * @waited_on: the track that made the task runnable
  * @number: of a steal: the number of tasks; of TRACE_LATE: ns; of TRACE_WAIT: enum
- *         area_wait_kind; of TRACE_REAP: when a worker last looked for events before
+ *         area_wait_kind; of TRACE_REAP: the time of the look for events before
  * @again: of TRACE_WAIT: the task goes on with its last wait for the object
  * @slept, @full: of TRACE_REAP: EVENT_REAP_...
  * @partial: the beginning or the end of the mark was not recorded

@@ -80,11 +80,12 @@ struct ledger_unfinished {
 
 /**
  * struct ledger_late - a worker called its pollers late: events waited for that call
- * before they made any task ready; or, with @io, no worker looked for events of descriptors
+ * before they made any task ready
+ * @io: instead, no worker looked for events of descriptors; one may have come at any time
+ *      between @from_ns and @until_ns
  * @from_ns, @until_ns: the worker did not call its pollers, or no worker looked, between
- *                      these times. An event of a descriptor may have come at any time
- *                      between them
- * @woken: number of tasks that the late call made runnable, the last at @last_ns
+ *                      these times
+ * @woken: number of tasks that the late call or look made runnable, the last at @last_ns
  */
 struct ledger_late {
 	uint32_t track;
@@ -140,8 +141,9 @@ struct ledger_channel {
  * struct ledger_io - the waits of tasks of one type for descriptors, in one direction
  * @name: of the tasks; @kind: AREA_WAITS_IO_READ or AREA_WAITS_IO_WRITE
  * @times: number of waits, of @ns altogether
- * @unseen_ns: at most so much of it was after the kernel had the event
- * @longest_ns, @longest_unseen_ns: the most of one wait
+ * @unseen_ns: the part of it after the kernel had the event, at most
+ * @longest_ns, @longest_unseen_ns: the most of one wait; of one part of it, if events that
+ *                                  were of no use divide it
  * @still: number of tasks that wait at the end, for up to @still_ns
  */
 struct ledger_io {
@@ -203,8 +205,8 @@ struct ledger {
 	struct ledger_io *io;
 	size_t io_count, io_room;
 	struct addresses io_open;
-	uint64_t
-		io_full_ns; /* the last look left events, which may be as old; 0: none */
+	/* If the last look left events: they came at this time or later. Else 0. */
+	uint64_t io_full_ns;
 	size_t stuck, stuck_count;
 	struct ledger_hold *holds;
 	size_t hold_count, hold_room;
@@ -382,14 +384,15 @@ struct ledger_incident {
 	struct ledger_hit hits[LEDGER_HITS];
 };
 
-/* A late call of pollers or a late look, and the reasons why the worker was late. */
+/* A late call of pollers or a late look for events, and the reasons why the worker was
+ * late. */
 struct ledger_delay {
 	struct ledger_late late;
 	struct ledger_reason reasons[LEDGER_NAMED];
 	unsigned reason_count;
 };
 
-/* The latest of them, of @times that woke tasks, and were late enough. */
+/* The longest of these delays. @times: number of all that woke tasks and exceeded the limit */
 struct ledger_delays {
 	struct ledger_delay list[LEDGER_NAMED];
 	unsigned count;

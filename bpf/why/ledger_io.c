@@ -4,9 +4,9 @@
  * long the kernel had the event and no worker looked
  *
  * Nothing records when the kernel had an event. But a look takes all events that there are,
- * unless they are too many. So an event that a look finds came after the look before, and
- * the time between the two is the most by which it was seen late. If the worker slept until
- * the event came, the kernel woke it at that moment, which a recording with switches has.
+ * unless they are too many. So an event that a look finds came after the look before, and it
+ * was seen late by at most the time between the two. If the worker slept until the event
+ * came, the kernel woke it at that moment, which a recording with switches has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -107,9 +107,9 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* Find out when the kernel had the events of a look. */
-static void judge(struct ledger *l, struct ledger_steps *s,
-		  const struct trace_mark *mark, struct ledger_reap *out)
+/* Find out between which times the kernel got the events of a look. */
+static void bound_times(struct ledger *l, struct ledger_steps *s,
+			const struct trace_mark *mark, struct ledger_reap *out)
 {
 	bool parks =
 		s->depth > 0 && s->open[s->depth - 1].step.doing == LEDGER_PARK;
@@ -132,7 +132,7 @@ static void judge(struct ledger *l, struct ledger_steps *s,
 	out->from_ns = out->until_ns = woken ? woken : mark->ns;
 }
 
-/* Note a look that came late, if it did. */
+/* Note the look if it came late. Return: as ledger_add_late(); 0 also if it did not. */
 static size_t add_late(struct ledger *l, const struct trace_mark *mark,
 		       const struct ledger_reap *reap)
 {
@@ -155,7 +155,7 @@ void ledger_on_reap(struct ledger *l, const struct trace_mark *mark)
 	/* The events of a look follow each other. */
 	if (same)
 		return;
-	judge(l, s, mark, &s->reap);
+	bound_times(l, s, mark, &s->reap);
 	l->io_full_ns = mark->full ? s->reap.from_ns : 0;
 	s->late = add_late(l, mark, &s->reap);
 }
@@ -181,7 +181,7 @@ void ledger_on_io_woken(struct ledger *l, const struct trace_mark *mark)
 	if (!addresses_take(&l->io_open, mark->args[0].number, &wait) ||
 	    mark->ns < wait.ns)
 		return;
-	/* Deadlines and cancels wake without an event. */
+	/* Deadlines and cancels wake a task without an event. */
 	if (reap->ns > 0) {
 		uint64_t from = later(reap->from_ns, wait.ns);
 

@@ -14,7 +14,7 @@
  * the end of each tick. */
 #define LATE_NS UINT64_C(1000000)
 
-/* The delay as an item without a task, which waited for a worker. */
+/* Return the delay as an item without a task, which waited for the worker of @track. */
 static struct ledger_item item_of(const struct ledger_late *late,
 				  uint32_t track)
 {
@@ -27,7 +27,7 @@ static struct ledger_item item_of(const struct ledger_late *late,
 				     .name = LEDGER_NOBODY - 1 };
 }
 
-/* How long one thing kept a worker from looking. */
+/* Return the longest time for which one cause kept the worker from looking. */
 static uint64_t kept_ns(const struct ledger *l, const struct ledger_late *late,
 			uint32_t track)
 {
@@ -43,8 +43,9 @@ static uint64_t kept_ns(const struct ledger *l, const struct ledger_late *late,
 	return most;
 }
 
-/* Any worker may look for events, and one that sleeps is woken for that within a
- * millisecond, so blame the one that was kept from it longest. */
+/* Return the worker to blame for a late look. Any worker may look for events, and a worker
+ * that sleeps is woken for that within a millisecond. So it is the one that a single cause
+ * kept from looking for the longest time. */
 static uint32_t blamed(const struct ledger *l, const struct ledger_late *late)
 {
 	uint32_t runtime = trace_source(l->trace, late->track)->stream.runtime;
@@ -80,7 +81,7 @@ static void explain(const struct ledger *l, struct ledger_delay *delay)
 	delay->reason_count = ledger_reasons(l, &item, &split, delay->reasons);
 }
 
-/* Insert a late call, if it is one of the latest so far; the latest comes
+/* Count a delay, and insert it if it is one of the longest so far; the longest comes
  * first. */
 static void insert(struct ledger_delays *to, const struct ledger_late *late)
 {

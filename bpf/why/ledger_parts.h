@@ -38,11 +38,12 @@ struct ledger_open {
 	bool goes_on, gave_up;
 };
 
-/* A worker has taken an event of a descriptor at @ns. The kernel had it at @from_ns or
- * later, and at @until_ns or earlier; 0: none was taken in this step. */
+/* A look of a worker that found events of descriptors at @ns; 0: there was none in this step.
+ * The kernel got them between @from_ns and @until_ns. @since_ns: the time of the look before,
+ * which tells looks apart */
 struct ledger_reap {
 	uint64_t from_ns, until_ns, ns;
-	uint64_t since_ns; /* of the event */
+	uint64_t since_ns;
 };
 
 /* The steps of a track. Slices are nested; @open has one of each depth. @wait_ns: the last
@@ -55,7 +56,7 @@ struct ledger_steps {
 	uint64_t wait_ns;
 	size_t search; /* step of the last search */
 	size_t late; /* 1 + index in ledger.lates of the one in progress; 0: none */
-	struct ledger_reap reap; /* the last event of a descriptor */
+	struct ledger_reap reap; /* the last look that found events */
 	uint32_t tid;
 };
 
@@ -119,7 +120,7 @@ void ledger_settle_channels(struct ledger *ledger);
 void ledger_on_io_wait(struct ledger *ledger, const struct trace_mark *mark);
 void ledger_on_reap(struct ledger *ledger, const struct trace_mark *mark);
 
-/* ledger_on_io_woken - a task was made runnable, perhaps by the last event */
+/* ledger_on_io_woken - a task was made runnable, perhaps by an event of the last look */
 void ledger_on_io_woken(struct ledger *ledger, const struct trace_mark *mark);
 
 /* ledger_io_polled - the poll of a task begins, so that it does not wait any more */
