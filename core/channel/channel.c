@@ -12,10 +12,10 @@
  * ticket is taken after the close, and those before it are all received.
  *
  * Waiting. Callers that wait for an item, and those that wait for a place, have a list
- * each, and a flag that is set if the list is not empty. A caller that is going to wait
- * sets the flag, takes the list lock, which *fences*, and tries once more. If a holder of
- * the list lock has cleared the flag meanwhile, the caller sets it again, and fences once
- * more. For a moment, the flag may be set beside an empty list. A caller that has sent or
+ * each, and a flag that is set if the list is not empty; for a moment, it may also be set
+ * while the list is empty. A caller that is going to wait sets the flag, takes the list lock,
+ * which *fences*, and tries once more. If a holder of the list lock has cleared the flag
+ * meanwhile, the caller sets it again, and fences once more. A caller that has sent or
  * received *fences*, and looks at both flags; then it sends and receives on behalf of
  * those that wait (settle()). So one of the two sees the other. The last access of a send
  * or a receive is a read-modify-write, which on x86 is that fence. A select that waits is
@@ -62,8 +62,8 @@ static atomic_u64 *head_of(const struct skua_channel *channel)
 	return (atomic_u64 *)&channel->head;
 }
 
-/* The flags. Writers: the holder of the list lock; to 1, also callers that are going to
- * take it. */
+/* The flags. Writers: the holder of the list lock; callers that are going to take it, which
+ * only set them. */
 static atomic_u32 *receivers_wait(struct skua_channel *channel)
 {
 	return (atomic_u32 *)&channel->receivers_wait;
@@ -179,10 +179,10 @@ static void *item_of(const struct skua_wait *wait)
 	return (void *)(uintptr_t)wait->amount;
 }
 
-/* Clear the flag if nobody waits: a wait has left the list, or a caller that was going to
- * wait has set it too soon. */
-static void unless_waits_locked(const struct skua_waiters *waiters,
-				atomic_u32 *flag)
+/* Clear the flag if the list is empty: the last wait has left it, or a caller that was going
+ * to wait has set the flag too soon. */
+static void clear_if_empty_locked(const struct skua_waiters *waiters,
+				  atomic_u32 *flag)
 {
 	/* Relaxed: under the list lock. */
 	if (!waiters->first)
@@ -267,7 +267,7 @@ static bool hand_over(struct skua_channel *channel, const void *item)
 		wait->code = 0;
 		wait_choose_locked(waiters, wait, &chain);
 	}
-	unless_waits_locked(waiters, receivers_wait(channel));
+	clear_if_empty_locked(waiters, receivers_wait(channel));
 	waiters_unlock(waiters);
 	if (!chain.first)
 		return false;
@@ -300,7 +300,7 @@ serve(struct skua_channel *channel, struct skua_waiters *waiters,
 		if (code == 0 && selects)
 			break;
 	}
-	unless_waits_locked(waiters, flag);
+	clear_if_empty_locked(waiters, flag);
 	waiters_unlock(waiters);
 	return moved;
 }
@@ -386,7 +386,7 @@ step(struct skua_channel *channel, struct skua_wait *wait,
 	if (wait_armed_locked(wait)) {
 		if (give_up) {
 			wait_withdraw_locked(waiters, wait);
-			unless_waits_locked(waiters, flag);
+			clear_if_empty_locked(waiters, flag);
 		}
 	} else if (give_up) {
 		code = transfer(channel, item_of(wait));
@@ -396,7 +396,7 @@ step(struct skua_channel *channel, struct skua_wait *wait,
 			/* A select that was woken has its place again. */
 			wait_arm_locked(waiters, wait, granted);
 		else
-			unless_waits_locked(waiters, flag);
+			clear_if_empty_locked(waiters, flag);
 	}
 	waiters_unlock(waiters);
 	if (code == 0)

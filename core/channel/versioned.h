@@ -19,7 +19,8 @@
 
 #include "core/base/atomic.h"
 
-/* Copy a word, or the @left bytes of it that are left. Whole words need no call. */
+/* Copy a word, or only @left bytes if fewer than a word are left. The copy of a whole word
+ * needs no call. */
 static inline void part_copy(void *to, const void *from, uint32_t left)
 {
 	if (__builtin_expect(left >= 8, true))
