@@ -93,7 +93,7 @@ static struct skua_wait *select_of(struct skua_wait *wait)
 		       : NULL;
 }
 
-/* Take the reference that an armed wait holds. The waiter calls this. */
+/* Take the reference that an armed wait holds (N4). The waiter calls this. */
 static void take_reference(struct skua_wait *wait)
 {
 	struct skua_wait *select = select_of(wait);
@@ -106,7 +106,7 @@ static void take_reference(struct skua_wait *wait)
 		schedule_add_references(task_of(wait), 1);
 }
 
-/* Give it back. The caller polls the task. */
+/* Give the reference of a wait back. The caller polls the task. */
 static void give_reference_back(struct skua_wait *wait)
 {
 	struct skua_wait *select = select_of(wait);

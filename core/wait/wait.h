@@ -81,7 +81,9 @@ static inline bool waiters_try_lock(atomic_u32 *word)
 	return atomic_cas_acquire(word, &state, WAITERS_HELD);
 }
 
+/* waiters_lock_contended - take the lock after waiters_try_lock() has failed */
 void waiters_lock_contended(atomic_u32 *word);
+
 /* waiters_wake_one - wake a sleeper; uses only the address of the word */
 void waiters_wake_one(atomic_u32 *word);
 
@@ -124,15 +126,16 @@ void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait);
 
 /*
- * A select takes the references that the waits of its cases hold at once, and gives those
- * that are left back at once. Those that no wait holds are counted in the stage of its own
- * wait. By its waiter:
+ * A select takes the references for the waits of all its cases in one step, and gives back
+ * in one step those that are left (N4). The stage of its own wait counts the references that
+ * no wait of a case holds. By its waiter:
  */
 
-/* wait_select_begin - take as many references as the select has cases */
+/* wait_select_begin - take references for the waits of @cases cases */
 void wait_select_begin(struct skua_wait *select, uint32_t cases);
 
-/* wait_select_end - give back those that no wait holds, when none is armed any more */
+/* wait_select_end - give back the references that no wait holds, when no wait is armed any
+ * more */
 void wait_select_end(struct skua_wait *select);
 
 /* wait_move_locked - move an armed wait to the end of another list, which has the same
