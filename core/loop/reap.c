@@ -5,7 +5,8 @@
 #include "core/loop/work.h"
 #include "core/loop/worker.h"
 
-/* Note an event for tools, before it makes a task runnable. Not inlined, as few do. */
+/* Record an event for tools, before it makes a task runnable. Not inlined, as the recorder
+ * is mostly off. */
 static __attribute__((noinline)) void
 record(struct worker *w, const struct driver_batch *batch, unsigned i)
 {

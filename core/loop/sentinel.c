@@ -240,7 +240,7 @@ static void give_role(struct pool *pool)
 }
 
 /* Does the sentinel wait for timers only? It does after QUIET_MAX checks with all workers
- * parked, and at once if there is no other worker. */
+ * parked; and at once if there is no other worker, unless it has to look for events. */
 static bool waits_for_timers(const struct pool *pool)
 {
 	unsigned most =
@@ -263,8 +263,9 @@ uint64_t sentinel_enter(struct worker *w)
 	/* The loop repeats when a timer was added meanwhile, or a worker woke,
 	 * or when the role was given up and taken again. */
 	for (;;) {
-		/* Then it counts as slow even if its delay is short, so that a
-		 * worker which fills a slot summons it. */
+		/* A sentinel that waits for timers only counts as slow even if
+		 * its delay is short, so that a worker which fills a slot
+		 * summons it. */
 		bool quiet = waits_for_timers(pool);
 		uint64_t until = earlier(pool_next_timer_ns(pool),
 					 quiet ? SENTINEL_NEVER : s->check_ns);
