@@ -17,8 +17,8 @@ struct arithmetic {
 #endif
 };
 
-/* arithmetic_here - read those of the calling thread. On x86-64 this takes 4 ns, within
- * which the processor does nothing else. */
+/* arithmetic_here - read the control bits of the calling thread. On x86-64 this takes 4 ns,
+ * within which the processor does nothing else. */
 static inline struct arithmetic arithmetic_here(void)
 {
 	struct arithmetic here = { 0 };

@@ -4,7 +4,7 @@
 #define SKUA_CORE_BASE_HOT_H
 
 /*
- * HOT - of a function that most polls, events or calls pass
+ * HOT - marks a function that most polls, events or calls go through
  *
  * The linker places these functions beside each other, on few pages. After a system call
  * or a long poll, each page costs a miss of the TLB, and each line one of the cache. A

@@ -31,10 +31,9 @@ int fiber_switch(void **from, void *to, int value)
 	__attribute__((visibility("hidden")));
 
 /**
- * fiber_switch_enter - as fiber_switch() with a value of 0, for a caller whose control bits
- * are known
- * @here: they are the same as when these were read; a read takes as long as the rest of
- * the switch
+ * fiber_switch_enter - as fiber_switch() with a value of 0, but without a read of the control
+ * bits, which takes as long as the rest of the switch
+ * @here: the control bits of the caller, read before and not changed since
  */
 #if defined(__x86_64__)
 int fiber_switch_enter(void **from, void *to, struct arithmetic here)

@@ -32,7 +32,7 @@ fiber_switch:
 	.cfi_rel_offset r15, 0
 	subq $8, %rsp
 	.cfi_adjust_cfa_offset 8
-.Lread:
+.Lread: /* fiber_switch_enter() may go on here. */
 	stmxcsr (%rsp)
 	fnstcw 4(%rsp)
 	movq %rsp, (%rdi)
@@ -105,8 +105,8 @@ fiber_switch:
 
 /* int fiber_switch_enter(void **from, void *to, struct arithmetic here)
  *
- * The same frame, with the control bits as they are passed. If those of @to differ, they
- * are read after all, for the flags of exceptions. */
+ * The same frame as that of fiber_switch(), with the control bits from @here. If those of
+ * @to differ, the caller's are read after all, because the flags of exceptions are kept. */
 	.p2align 4
 	.globl fiber_switch_enter
 	.hidden fiber_switch_enter

@@ -31,7 +31,7 @@ struct worker {
 	struct inject_group *inject; /* what enters at its group */
 	unsigned index;
 	unsigned group; /* its LLC group */
-	/* Those of the pool, beside the other fields that each call from a poll reads. */
+	/* As in the pool. Copied to the other fields that each call from a poll reads. */
 	uint32_t generation;
 	const uint32_t *generation_here;
 
@@ -76,7 +76,7 @@ struct worker {
 	bool watched; /* it has seen to a sentinel since it last parked (I7) */
 	struct group_leaves leaves; /* of members that it has ended */
 	uint32_t polls_within;      /* polls within the outermost one */
-	/* Of its thread, when no poll is under way. */
+	/* The control bits of its thread, when no poll is under way. */
 	struct arithmetic arithmetic;
 	/* Value of tasks_polled when a poll last began to fork. If that poll is
 	 * the current one, it may have jobs in the deque, and a poll within it
@@ -86,8 +86,8 @@ struct worker {
 	 * calls of that poll that did not wait (call.h). */
 	uint64_t io_poll;
 	uint32_t io_calls;
-	/* Value of tasks_polled at which it has polled as many tasks as it had after its
-	 * last look for events. */
+	/* Value of tasks_polled at which it has polled as many tasks as were in its queue
+	 * after its last look for events. */
 	uint64_t round_end;
 	struct spin spin;       /* its recent gaps */
 	uint64_t idle_since_ns; /* when the current gap began */

@@ -191,7 +191,7 @@ static inline atomic_u64 *group_slot(struct skua_task *task)
 	return (atomic_u64 *)task->member.slot;
 }
 
-/* group_member_cancelled - the second half of group_task_cancelled(): was the group of a
+/* group_member_cancelled - the slow part of group_task_cancelled(): was the group of a
  * member cancelled? */
 bool group_member_cancelled(struct skua_task *task);
 
