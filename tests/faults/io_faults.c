@@ -32,9 +32,9 @@ static const char *const kind_names[IO_FAULT_KINDS] = {
 
 /* Set by the test, or before main(). Readers: any thread. */
 static atomic_u32 chosen, chosen_seed;
-/* Only calls by syscall() fail, which are the library's. Constant. */
+/* Only calls by syscall() fail, which are the library's. Constant after the start. */
 static bool only_direct;
-static _Thread_local bool direct; /* this is one */
+static _Thread_local bool direct; /* the thread is in a call by syscall() */
 /* Draws so far, and faults. Writers: any thread. */
 static atomic_u64 draws, made[IO_FAULT_KINDS];
 
@@ -51,7 +51,7 @@ EXPORT uint64_t io_faults_made(enum io_fault kind)
 	return atomic_load_relaxed(&made[kind]);
 }
 
-/* Return a random number, by the seed and the number of the call. */
+/* Return a random number below @below, from the seed and the number of draws so far. */
 static uint32_t draw(uint32_t below)
 {
 	/* Relaxed, both: which thread gets which number decides nothing. */
@@ -63,7 +63,7 @@ static uint32_t draw(uint32_t below)
 	return rng_below(&rng, below);
 }
 
-/* Is this call one that fails? @one_in: of so many */
+/* Decide whether a call fails, which one in @one_in does. */
 static bool fails(enum io_fault kind, uint32_t one_in)
 {
 	/* Relaxed: as in io_faults_set(). */
@@ -102,7 +102,7 @@ static int fail(int error)
 
 /* ---- the C library's functions ------------------------------------------------ */
 
-/* NEXT(name) - that function of the next library */
+/* NEXT(name) - the function of this name in the next library */
 #define NEXT(name)                                                        \
 	({                                                                \
 		static atomic_u64 known_;                                 \
@@ -122,7 +122,7 @@ static int fail(int error)
 
 /* Writer: the thread that attaches or detaches. Readers: any thread. */
 struct watch {
-	atomic_u32 epoll; /* + 1; and STREAM; 0: not attached */
+	atomic_u32 epoll; /* its descriptor + 1, with STREAM; 0: not attached */
 	atomic_u32 events;
 	atomic_u64 data;
 };
@@ -142,7 +142,7 @@ static uint32_t may_fail(int fd)
 	return direct || !only_direct ? watched(fd) : 0;
 }
 
-/* May a call move fewer bytes than it could? Those of a datagram are lost then. */
+/* May a call move fewer bytes than it could? The rest of a datagram would be lost. */
 static bool is_stream(int fd)
 {
 	struct stat status;
@@ -240,7 +240,7 @@ EXPORT int ppoll(struct pollfd *entries, nfds_t count,
 
 /* ---- bytes --------------------------------------------------------------------- */
 
-/* The end of a call: an error, or at most so many bytes. */
+/* What happens to a call: @error, or at most @size bytes are moved. */
 struct fate {
 	int error;
 	size_t size;
@@ -433,7 +433,7 @@ EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *length,
 	return fail(EAGAIN);
 }
 
-/* A signal does not end the attempt, which goes on without the caller. */
+/* A signal ends the call, but not the attempt to connect. */
 EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
 	int code;

@@ -3,9 +3,12 @@
  * io_faults.h - system calls that fail in the ways in which the kernel may let them fail
  *
  * A library that takes the place of the C library's recv(), write(), epoll_ctl() and others.
- * A program loads it by LD_PRELOAD, or is linked with it. A seed decides which calls fail, of
- * those that use a descriptor which is attached to a runtime: one in an epoll,
- * edge-triggered. Calls of the test itself on other descriptors are left alone.
+ * A program loads it by LD_PRELOAD, or is linked with it. A seed decides which calls fail.
+ * Reads, writes and accepts fail only on descriptors that are attached to a runtime: those in
+ * an epoll, edge-triggered. So the test's own reads and writes of other descriptors do not
+ * fail. Some calls fail for any descriptor: sleeps in epoll and in ppoll(), epoll_create1(),
+ * edge-triggered additions to an epoll, attempts to connect that are in progress, and closes
+ * by syscall().
  *
  * A call that fails with EAGAIN, or that moves fewer bytes than it could, is followed by an
  * event if the descriptor is still ready, as in the kernel.
@@ -23,9 +26,11 @@ enum io_fault {
 	IO_FAULT_EINTR,  /* the library hides it */
 	IO_FAULT_EAGAIN, /* the library waits for the event */
 	IO_FAULT_SHORT,  /* fewer bytes */
-	IO_FAULT_ACCEPT, /* ECONNABORTED, and no descriptors: the library tries again */
-	/* ENOBUFS, ENOMEM, ENOSPC, EMFILE of the other calls: the caller learns of
-	 * it. */
+	/* An accept fails: a connection was aborted, or descriptors or memory are
+	 * exhausted. The library tries again. */
+	IO_FAULT_ACCEPT,
+	/* Another call fails for a lack of memory, descriptors or addresses. The caller
+	 * learns of it. */
 	IO_FAULT_MEMORY,
 	IO_FAULT_KINDS
 };
