@@ -10,8 +10,8 @@ backwards (clocks go back), switched (plain, and the threads on the CPUs), empty
 and what is recorded), quoted (names that have to be escaped), large (a million
 events), incidents (two polls with tasks behind them, and long names), unseen
 (tasks ready before anything is known of their worker), locks (tasks wait for locks that
-a task and a thread hold, and one of them gives up), channels (one is full and one empty), io (tasks wait for descriptors, and a poll hides an
-event).
+a task and a thread hold, and one of them gives up), channels (one is full and one
+empty), io (tasks wait for descriptors, and a poll hides an event).
 """
 
 import struct

@@ -46,7 +46,7 @@ static const uint64_t soak_tolerances[] = { SOAK_HEAP_TOLERANCE_BYTES,
 					    SOAK_RSS_TOLERANCE_BYTES, 0, 0,
 					    SOAK_MAPPINGS_TOLERANCE };
 
-/* soak_entries - of a folder */
+/* soak_entries - count the entries of a folder */
 static inline uint64_t soak_entries(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -60,7 +60,8 @@ static inline uint64_t soak_entries(const char *path)
 	return count;
 }
 
-/* A thread that was joined may be listed for a moment longer. */
+/* soak_threads - count the threads. A thread that was joined may be listed for a moment
+ * longer. */
 static inline uint64_t soak_threads(uint64_t expected)
 {
 	uint64_t count = soak_entries("/proc/self/task");
@@ -100,7 +101,7 @@ static inline uint64_t soak_mappings(void)
 /* The largest of each quarter of the time. */
 static uint64_t soak_largest[SOAK_QUARTERS][SOAK_KINDS];
 
-/* soak_sample - count, in a quarter of the time, while nothing is running */
+/* soak_sample - count all kinds for a quarter of the time, while nothing is running */
 static inline void soak_sample(uint64_t quarter, uint64_t threads_expected)
 {
 	struct mallinfo2 heap = mallinfo2();
@@ -133,7 +134,7 @@ static inline void soak_check_growth(void)
 	}
 }
 
-/* soak_ns - for how long to run */
+/* soak_ns - the time for which the program runs */
 static inline uint64_t soak_ns(void)
 {
 	const char *text = getenv("SKUA_SOAK_SECONDS");

@@ -27,14 +27,14 @@
 
 static struct skua_runtime *rt;
 static atomic_u32 over; /* the round */
-/* Since the start. Writers: all. */
+/* Counts since the start. Writers: any thread. */
 static atomic_u64 fibers, reads, timeouts, cancels, closes, opened, closed;
 
 struct connection {
 	struct skua_fiber fiber; /* first: a fiber is its connection */
 	struct rng rng;
-	/* The ends, [ serial:32 | fd:32 ]; 0: another thread closes it. Writers: the
-	 * fiber, to set; the thread that closes it, to take. */
+	/* The two ends, each [ serial:32 | fd:32 ]; 0: it is closed, or a thread closes
+	 * it. Writers: the fiber, to set it; the thread that closes it, to 0. */
 	atomic_u64 ends[2];
 };
 
@@ -87,7 +87,7 @@ static struct skua_io open_connection(struct connection *it)
 	return ends[0];
 }
 
-/* Half of the deadlines are near. */
+/* Return a deadline within half a second, or none. */
 static uint64_t deadline(struct rng *rng)
 {
 	return rng_below(rng, 2) ? skua_now_ns() + rng_below(rng, 500000000)
@@ -186,7 +186,7 @@ static void *run_part(void *arg)
 	while (skua_now_ns() < part->until_ns)
 		for (unsigned i = 0; i < 64; i++)
 			disturb(part);
-	/* Relaxed: each fiber is cancelled besides. */
+	/* Relaxed: a fiber that misses it is cancelled. */
 	atomic_store_relaxed(&over, 1);
 	for (unsigned i = 0; i < part->count; i++)
 		cancel(&part->connections[i]);

@@ -66,12 +66,12 @@ static inline int compare_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Of the times of a block. */
+/* Quantiles of the times of a block of turns. */
 struct quantiles {
 	uint64_t p50_ns, p99_ns, most_ns;
 };
 
-/* quantiles_of - sorts the times */
+/* quantiles_of - the quantiles of @count times, which this sorts */
 static inline struct quantiles quantiles_of(uint64_t *times_ns, unsigned count)
 {
 	qsort(times_ns, count, sizeof(*times_ns), compare_ns);

@@ -4,7 +4,7 @@
  * could, or that fail for a lack of memory or descriptors
  *
  * Linked with tests/faults/, which makes them fail. All bytes arrive, no call hangs, and
- * the caller learns only of the errors of which the manual page says so.
+ * the caller learns only of the errors that the manual page lists.
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -32,7 +32,7 @@ static unsigned size_factor(void)
 	return SANITIZED ? 1 : 4;
 }
 
-/* The kinds of a test, and how many of each there were before it. */
+/* The kinds of faults of a test, and how many of each there were before it. */
 static unsigned kinds;
 static uint64_t made_before[IO_FAULT_KINDS];
 
@@ -44,7 +44,7 @@ static void faults_begin(unsigned chosen, uint32_t seed)
 	io_faults_set(chosen, seed);
 }
 
-/* @expected: kinds that the test cannot have missed */
+/* @expected: kinds of which the test must have had one */
 static void faults_end(unsigned expected)
 {
 	io_faults_set(0, 0);
@@ -83,7 +83,7 @@ static void faulty_pair_open(struct skua_runtime *rt, struct pair *pair,
 
 /* ---- bytes ------------------------------------------------------------------ */
 
-/* One end of a pair, and what has come through it. Without asserts: fibers use it. */
+/* One end of a pair, and the bytes that it has moved. Without asserts: fibers use it. */
 struct stream {
 	struct skua_io io;
 	bool is_socket;

@@ -98,7 +98,7 @@ TEST(idle__many_connections__no_cpu_and_no_context_switch)
 	for (unsigned i = 0; i < count; i++)
 		wait_for_wait(all[i].io, IO_READ);
 	before = work_settle();
-	/* Nothing is waited for: it is the time that is looked at. */
+	/* This time is measured: the test waits for nothing. */
 	nanosleep(&(struct timespec){ is_long ? 10 : 1, 0 }, NULL);
 	after = work_done();
 	printf("%u connections, %u s: %llu context switches, %llu ns of CPU\n",

@@ -21,13 +21,13 @@ static bool is_long(void)
 	return set && strcmp(set, "long") == 0;
 }
 
-/* A fiber that an event wakes, and that keeps its worker from then on. */
+/* A fiber that an event wakes, and that occupies its worker from then on. */
 struct stuck {
 	struct skua_fiber fiber; /* first: a fiber is its stuck */
 	struct skua_io io;
 	int other;
-	bool spins; /* else its thread sleeps */
-	int wake;   /* which this ends */
+	bool spins; /* else its thread sleeps, until wake is written */
+	int wake;
 	struct gate begun, end;
 };
 
@@ -84,7 +84,7 @@ static uint64_t takeovers(struct skua_runtime *rt)
 	return stats.total.io_takeovers;
 }
 
-/* Echoes for a number of turns, and for @least_ns. */
+/* Make echoes: at least TURNS, and for at least @least_ns. */
 static struct quantiles measure(const struct echo *echo, uint64_t least_ns)
 {
 	static uint64_t times_ns[1000000];

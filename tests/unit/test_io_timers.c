@@ -67,7 +67,7 @@ static struct quantiles nap(struct skua_runtime *rt)
 	return q;
 }
 
-/* The same by a thread and the kernel alone, for comparison. */
+/* The same naps, by a thread without a runtime, for comparison. */
 static struct quantiles nap_by_kernel(void)
 {
 	unsigned count = naps();

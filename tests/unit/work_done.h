@@ -13,8 +13,7 @@
 struct work_done {
 	unsigned threads;
 	uint64_t switches;
-	uint64_t
-		sleeps; /* the part of the switches that the thread has asked for */
+	uint64_t sleeps; /* the switches that the thread has asked for */
 	uint64_t cpu_ns; /* 0 where the kernel does not say */
 };
 
@@ -50,8 +49,9 @@ static inline void count_switches(const char *tid, struct work_done *sum)
 		const char *at = strstr(line, name);
 		uint64_t count;
 
+		/* Both "voluntary_..." and "nonvoluntary_..." count. */
 		if (!at)
-			continue; /* with "non" in front, it is found too */
+			continue;
 		count = strtoull(strchr(at, ':') + 1, NULL, 10);
 		sum->switches += count;
 		sum->sleeps += at == line ? count : 0;
