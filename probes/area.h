@@ -163,7 +163,7 @@ struct area_runtime {
 
 /* Bits of the words of a descriptor. */
 #define AREA_IO_WAITER \
-	UINT64_C(3) /* AREA_IO_ARMED, or no task or thread waits */
+	UINT64_C(3) /* mask; a task or thread waits if it is AREA_IO_ARMED */
 #define AREA_IO_ARMED   UINT64_C(2)
 #define AREA_IO_DELAYED UINT64_C(32) /* a failed call is tried again later */
 
@@ -372,8 +372,9 @@ struct area_verb {
 	uint32_t waiters; /* offset of the struct area_waiters in the object */
 	/* Offset of the holder; UINT32_MAX: there is none. Of a condition: in its mutex. */
 	uint32_t holder;
-	uint32_t
-		second; /* of a condition: offset of the waiters in its mutex */
+	/* Of a condition: offset of the waiters in its mutex. Of a select: the size of a
+	 * struct area_select_case in the library. */
+	uint32_t second;
 };
 
 /* The state of a tracked task. */
