@@ -378,7 +378,7 @@ static int conclude(struct skua_select *select, struct skua_wait *whole)
 	return select->result;
 }
 
-/* The number of cases that have a wait. */
+/* Return the number of cases that have a wait. */
 static uint32_t waits_of(const struct skua_select *select)
 {
 	uint32_t waits = 0;

@@ -197,8 +197,9 @@ void telemetry_wait(struct worker_telemetry *t, uint64_t task,
 		    const void *object, enum area_wait_kind kind, bool again,
 		    const uint64_t *holder);
 
-/* telemetry_reap - report an event of a descriptor. @data: of the driver; @since_ns: when a
- * worker last looked for events before; @how: EVENT_REAP_... */
+/* telemetry_reap - report an event of a descriptor. @data: its a in EVENT_REAP; @events: the
+ * bits of epoll_wait(2); @since_ns: when a worker last looked for events before; @how:
+ * EVENT_REAP_... */
 void telemetry_reap(struct worker_telemetry *t, uint64_t data, uint32_t events,
 		    uint64_t since_ns, unsigned how);
 

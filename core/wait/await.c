@@ -295,7 +295,6 @@ static int await_by_fiber(struct skua_fiber *fiber, struct skua_wait *wait,
 			  void *object, uint64_t deadline_ns)
 {
 	const struct wait_verb *verb = wait->verb;
-
 	int give_up = await_give_up(fiber, deadline_ns);
 	int code;
 
