@@ -5,8 +5,8 @@
  * One runtime lives as long as the program, others for a round each. A round
  * spawns tasks that yield, wait for timers and for wakers, are cancelled, spawn
  * others, and are in groups, and calls skua_call(). Then nothing is running, and
- * what the process has is counted: bytes of heap in use, resident memory,
- * threads and descriptors.
+ * the memory, threads, descriptors and mappings of the process are counted
+ * (soak.h).
  */
 #include <sched.h>
 #include <skua/skua.h>
