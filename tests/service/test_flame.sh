@@ -240,15 +240,17 @@ expect 'each has its row' test "$hasher" -gt 0 -a "$reader" -gt 0
 expect 'one computes, and callers are seen' test $(($(of '^\(thread hasher\);[^;]+(;[^;]+)*;hash_leaf ') * 10)) \
 	-gt $((hasher * 7))
 expect 'one is in the kernel' test \
-	$(($(of '^\(thread reader\);.*;\[kernel\] ') * 10)) -gt $((reader * 7))
+	$(($(of '^\(thread reader\);.*;\[kernel\] ') * 2)) -gt "$reader"
 expect 'it is one' test "$(of '_\[k\]|\[kernel\].*\[kernel\]')" = 0
 samples "${pids[threads]}" --kernel
 expect '--kernel' exited 0
 reader=$(of '^\(thread reader\);')
 if [[ $(head -n 1 /proc/kallsyms 2>/dev/null) == *[1-9a-f]*' '* ]]; then
+	# The way into the kernel and back takes the rest, which is half of the time
+	# where each change switches page tables.
 	expect 'its functions' test \
 		$(($(of '^\(thread reader\);.*_\[k\];[^;]*read[^;]*_\[k\]') * 10)) \
-		-gt $((reader * 7))
+		-gt $((reader * 3))
 	expect 'its functions' test "$(of '\[kernel\]')" = 0
 else
 	left_out+='; the kernel does not name its functions to root'

@@ -526,9 +526,10 @@ TEST(measure__one_cpu_within__nothing_and_said_so)
 	assert_int_equal(machine_measure(machine, &within, LONG_NS, NULL), 0);
 	assert_null(machine->latency);
 	assert_int_equal(created, 0);
-	assert_string_equal(machine->remarks,
-			    "latency not measured: at least two cores are "
-			    "needed\n");
+	/* Behind what it says of sysfs. */
+	assert_non_null(strstr(machine->remarks,
+			       "latency not measured: at least two cores are "
+			       "needed\n"));
 	assert_int_equal(machine_latency(machine, 0, 1), 0);
 	cpu_list_free(&within);
 	machine_free(machine);
