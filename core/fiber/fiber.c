@@ -232,12 +232,6 @@ HOT enum skua_poll fiber_poll(struct skua_task *task)
 		end(self);
 	return result;
 #else
-	/* A poll keeps the control bits of arithmetic, as each function does. So they
-	 * are those of the worker, unless another poll is under way. */
-	if (current_worker->polls_within == 0)
-		return (enum skua_poll)fiber_switch_enter(
-			&self->caller, self->context,
-			current_worker->arithmetic);
 	return (enum skua_poll)fiber_switch(&self->caller, self->context, 0);
 #endif
 }

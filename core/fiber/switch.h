@@ -17,8 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/arithmetic.h"
-
 /**
  * fiber_switch - save the registers, and continue in another context
  * @from: receives the context of the caller
@@ -29,23 +27,6 @@
  */
 int fiber_switch(void **from, void *to, int value)
 	__attribute__((visibility("hidden")));
-
-/**
- * fiber_switch_enter - as fiber_switch() with a value of 0, but without a read of the control
- * bits, which takes as long as the rest of the switch
- * @here: the control bits of the caller, read before and not changed since
- */
-#if defined(__x86_64__)
-int fiber_switch_enter(void **from, void *to, struct arithmetic here)
-	__attribute__((visibility("hidden")));
-#else
-static inline int fiber_switch_enter(void **from, void *to,
-				     struct arithmetic here)
-{
-	(void)here;
-	return fiber_switch(from, to, 0);
-}
-#endif
 
 /**
  * fiber_switch_last - continue in another context for good

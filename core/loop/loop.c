@@ -712,7 +712,6 @@ static void begin(struct worker *w, uint64_t now_ns)
 	telemetry_check(&w->telemetry, now_ns);
 	telemetry_state(&w->telemetry, AREA_RUNNING, now_ns);
 	tick_begin(&w->tick, now_ns);
-	w->arithmetic = arithmetic_here();
 }
 
 HOT void loop_run(struct worker *w)

@@ -8,7 +8,6 @@
 #include "core/queue/local_queue.h"
 #include "core/loop/pollers.h"
 #include "core/loop/pool.h"
-#include "core/base/arithmetic.h"
 #include "core/base/rng.h"
 #include "core/task/group.h"
 #include "core/base/spin.h"
@@ -76,8 +75,6 @@ struct worker {
 	bool watched; /* it has seen to a sentinel since it last parked (I7) */
 	struct group_leaves leaves; /* of members that it has ended */
 	uint32_t polls_within;      /* polls within the outermost one */
-	/* The control bits of its thread, when no poll is under way. */
-	struct arithmetic arithmetic;
 	/* Value of tasks_polled when a poll last began to fork. If that poll is
 	 * the current one, it may have jobs in the deque, and a poll within it
 	 * must not fork on top of them. */

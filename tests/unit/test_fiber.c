@@ -500,6 +500,31 @@ TEST(fiber__polled_within_another__rounding_mode_its_own)
 	destroy(rt);
 }
 
+/* Against the ABI, as the constructor of a library made for fast arithmetic does. */
+static enum skua_poll leave_rounding_up(struct skua_task *self)
+{
+	(void)self;
+	assert_int_equal(fesetround(FE_UPWARD), 0);
+	return SKUA_DONE;
+}
+
+TEST(fiber__after_a_poll_that_left_a_rounding_mode__has_its_own)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct rounding it = { .child = { .rt = rt },
+			       .event = SKUA_EVENT_INIT };
+	struct skua_task task = SKUA_TASK_INIT(leave_rounding_up);
+
+	call_init(&it.child, wait_near, NULL);
+	spawn(rt, &it.child.fiber.task);
+	spawn(rt, &task);
+	join(&task);
+	skua_event_set(&it.event);
+	join(&it.child.fiber.task);
+	assert_int_equal(it.child.result, 1);
+	destroy(rt);
+}
+
 struct where {
 	struct skua_task task; /* first: a task is its where */
 	bool on_fiber;
