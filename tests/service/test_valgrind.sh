@@ -40,6 +40,7 @@ check()
 	SKUA_STRESS_OPS=$ops valgrind --quiet --fair-sched=yes --error-exitcode=99 \
 		--leak-check=full --show-leak-kinds=definite,possible \
 		--errors-for-leak-kinds=definite,possible \
+		--suppressions="$(dirname "$0")/valgrind.supp" \
 		"$tests/$1" >"$scratch/$1" 2>&1 || code=$?
 	if ((code == 0)); then
 		echo "ok $1"
