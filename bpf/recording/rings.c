@@ -83,9 +83,11 @@ static struct ring *add_ring(struct rings *r,
 
 static int add_outside(struct rings *r, const struct target_runtime *runtime)
 {
+	size_t known = offsetof(struct area_runtime, ring_head) +
+		       sizeof(runtime->area.ring_head);
 	struct ring *ring;
 
-	if (runtime->area.bytes < sizeof(struct area_runtime))
+	if (runtime->area.bytes < known)
 		return 0;
 	ring = add_ring(r, runtime);
 	if (!ring)

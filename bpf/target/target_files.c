@@ -12,7 +12,7 @@
 bool target_link(struct target *target, int fd, char *text, size_t size,
 		 mode_t *type)
 {
-	struct stat file;
+	struct statx file;
 	char name[32];
 	ssize_t length;
 
@@ -21,9 +21,12 @@ bool target_link(struct target *target, int fd, char *text, size_t size,
 	length = readlinkat(target->memory_folder, name, text, size - 1);
 	text[length > 0 ? length : 0] = 0;
 	target_printable(text, size);
-	if (length <= 0 || fstatat(target->memory_folder, name, &file, 0) != 0)
+	/* Without a question to a file system that may not answer. */
+	if (length <= 0 ||
+	    statx(target->memory_folder, name,
+		  AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &file) != 0)
 		return false;
-	*type = file.st_mode & S_IFMT;
+	*type = file.stx_mode & S_IFMT;
 	return true;
 }
 

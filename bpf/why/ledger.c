@@ -183,6 +183,7 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 	if (s->depth == 0) /* there was no memory for its beginning */
 		return;
 	s->depth--;
+	s->reap.ns = 0;
 	if (mark->kind == TRACE_POLL)
 		add_item(l, mark, &s->open[s->depth]);
 	resume(l, s, mark->end_ns, mark->kind);

@@ -122,8 +122,13 @@ static void bound_times(struct ledger *l, struct ledger_steps *s,
 				     .since_ns = mark->number };
 	if (l->io_full_ns > 0 && l->io_full_ns < out->from_ns)
 		out->from_ns = l->io_full_ns;
-	if (!mark->slept || !parks)
+	if (!mark->slept)
 		return;
+	if (!parks) {
+		/* The beginning of the sleep was not recorded. */
+		out->from_ns = out->until_ns = mark->ns;
+		return;
+	}
 	if (mark->ns - park < SLEEP_NS) {
 		out->until_ns = park;
 		return;

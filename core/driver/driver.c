@@ -17,6 +17,7 @@ void driver_init(struct driver *driver, uint32_t generation,
 	atomic_init(&driver->attached, 0);
 	atomic_init(&driver->leader, 0);
 	atomic_init(&driver->looked_ns, 0);
+	atomic_init(&driver->seen_ns, 0);
 }
 
 static uint64_t pack(const struct epoll_set *set)
@@ -141,9 +142,20 @@ static void interrupt(void *ctx)
 	epoll_set_interrupt(&set);
 }
 
+static void batch_begin(const struct driver *driver, struct driver_batch *batch,
+			bool sleeps)
+{
+	batch->count = 0;
+	batch->slept = sleeps;
+	batch->full = false;
+	/* Relaxed: for tools. */
+	batch->since_ns = atomic_load_relaxed(&driver->seen_ns);
+}
+
 /* Take the interruption, if there is one, out of the batch. */
 static bool take_interrupt(struct driver_batch *batch)
 {
+	batch->full = batch->count == DRIVER_BATCH;
 	for (unsigned i = 0; i < batch->count; i++) {
 		if (batch->events[i].data.u64 == EPOLL_SET_INTERRUPT) {
 			batch->count--;
@@ -161,10 +173,7 @@ void driver_sleep(struct driver *driver, unsigned i, struct parker *parker,
 	struct epoll_set set = set_of(driver);
 	bool interrupted;
 
-	batch->count = 0;
-	batch->slept = true;
-	/* Relaxed: for tools. */
-	batch->since_ns = atomic_load_relaxed(&driver->looked_ns);
+	batch_begin(driver, batch, true);
 	parker->wake = interrupt;
 	parker->ctx = driver;
 	if (parker_begin(parker)) {
@@ -223,12 +232,11 @@ HOT bool driver_take(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
 	/* Relaxed, all: a worker that looks too late or too often loses no event. */
 	uint64_t looked_ns = atomic_load_relaxed(&driver->looked_ns);
 
-	batch->count = 0;
-	batch->slept = false;
-	batch->since_ns = looked_ns;
+	batch_begin(driver, batch, false);
 	if (driver_leader_asleep(driver) || now_ns < looked_ns + age_ns ||
 	    !atomic_cas_relaxed(&driver->looked_ns, &looked_ns, now_ns))
 		return false;
+	driver_seen(driver, now_ns);
 	batch->count = epoll_set_take(&set, batch->events, DRIVER_BATCH);
 	/* The interruption stays for the leader. */
 	take_interrupt(batch);

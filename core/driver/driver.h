@@ -66,8 +66,10 @@ typedef void driver_deliver_fn(struct driver *driver, uint64_t data,
 /* Events that a worker has taken, and is about to deliver. */
 struct driver_batch {
 	unsigned count;
-	bool slept;        /* the worker was going to sleep until they came */
-	uint64_t since_ns; /* when a worker looked before that; 0: never */
+	bool slept; /* the worker was going to sleep until they came */
+	bool full;  /* there may be more */
+	/* Since when they may have waited: driver.seen_ns before that; 0: it is not known. */
+	uint64_t since_ns;
 	struct epoll_event events[DRIVER_BATCH];
 };
 
@@ -101,6 +103,9 @@ struct driver {
 	/* When a worker last looked for events. Writers: workers, which look after they
 	 * have changed it. Readers: workers. */
 	atomic_u64 looked_ns;
+	/* For tools: the same, but a sleep in the driver that ends without events counts as a
+	 * look. Writers and readers: workers. */
+	atomic_u64 seen_ns;
 };
 
 /* driver_init - @driver is zeroed; the generation of the process is known */
@@ -195,11 +200,19 @@ bool driver_take_over(struct driver *driver, unsigned i, unsigned from);
 
 /* ---- events -------------------------------------------------------------- */
 
+/* driver_seen - note for tools that the caller has slept in the driver until @now_ns */
+static inline void driver_seen(struct driver *driver, uint64_t now_ns)
+{
+	/* Relaxed: for tools. */
+	atomic_store_relaxed(&driver->seen_ns, now_ns);
+}
+
 /* driver_looked - note that the caller has slept in the driver until @now_ns */
 static inline void driver_looked(struct driver *driver, uint64_t now_ns)
 {
 	/* Relaxed: as in driver_take(). */
 	atomic_store_relaxed(&driver->looked_ns, now_ns);
+	driver_seen(driver, now_ns);
 }
 
 /**

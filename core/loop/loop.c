@@ -243,6 +243,8 @@ static void woken(struct worker *w, bool slept)
 	idle_delayed(idle, w->index, now_ns - claimed_ns, now_ns);
 	learn_gap(w, claimed_ns, true);
 	w->told = idle_told(idle, w->index);
+	if (driver_leads(&w->pool->driver, w->index))
+		driver_seen(&w->pool->driver, now_ns);
 	telemetry_woken(&w->telemetry, now_ns);
 }
 
@@ -756,6 +758,7 @@ static void drive_resume(struct worker *w, uint64_t now_ns)
 	/* A driven worker scans everything itself, so it does not count as a
 	 * searcher. */
 	idle_leave_search(idle, w->index);
+	driver_seen(&w->pool->driver, now_ns);
 	telemetry_woken(&w->telemetry, now_ns);
 	telemetry_unpark(&w->telemetry);
 }

@@ -64,6 +64,9 @@ struct pool {
 	 * (process_generation.h). */
 	uint32_t generation;
 	const uint32_t *generation_here;
+	/* 1: a task was urgent or bound. Writers: threads that make one runnable. Readers:
+	 * workers. */
+	atomic_u32 prioritises;
 
 	struct telemetry telemetry;
 

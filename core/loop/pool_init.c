@@ -89,6 +89,7 @@ int pool_init(struct pool *pool, const struct config *config,
 	pool->telemetry.wait_samples = wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	driver_init(&pool->driver, pool->generation, summon, pool);
+	atomic_init(&pool->prioritises, 0);
 	atomic_init(&pool->accepts_delayed, 0);
 	atomic_init(&pool->delay_logged_ns, 0);
 	atomic_init(&pool->refused, 0);

@@ -11,7 +11,7 @@ static __attribute__((noinline)) void
 record(struct worker *w, const struct driver_batch *batch, unsigned i)
 {
 	unsigned how = (batch->slept ? EVENT_REAP_SLEPT : 0) |
-		       (batch->count == DRIVER_BATCH ? EVENT_REAP_FULL : 0);
+		       (batch->full ? EVENT_REAP_FULL : 0);
 
 	telemetry_reap(&w->telemetry, batch->events[i].data.u64,
 		       batch->events[i].events, batch->since_ns, how);
@@ -56,11 +56,19 @@ HOT void reap_resign_if_long(struct worker *w)
 		driver_resign(driver, w->index);
 }
 
-/* Has the worker polled as many tasks as it had after its last look? Until then the tasks
- * of further events would wait behind them. */
-static bool round_over(const struct worker *w)
+/* Has the worker polled as many tasks as it had after its last look, without those that
+ * others have stolen? Until then the tasks of further events would wait behind them, but for
+ * urgent and bound ones. */
+static bool round_over(struct worker *w)
 {
-	return (int64_t)(w->area.counters.tasks_polled - w->round_end) >= 0;
+	uint64_t polled = w->area.counters.tasks_polled;
+	uint64_t end = polled + local_queue_length(w->queue);
+
+	if ((int64_t)(w->round_end - end) > 0)
+		w->round_end = end;
+	/* Relaxed: a hint. */
+	return (int64_t)(polled - w->round_end) >= 0 ||
+	       atomic_load_relaxed(&w->pool->prioritises) != 0;
 }
 
 static void begin_round(struct worker *w)
@@ -70,7 +78,7 @@ static void begin_round(struct worker *w)
 }
 
 /* Return how old the last look must be. A leader without work looks at each step. */
-static uint64_t look_age_ns(const struct worker *w, bool busy)
+static uint64_t look_age_ns(struct worker *w, bool busy)
 {
 	const struct driver *driver = &w->pool->driver;
 	bool leads = driver_leads(driver, w->index) || !driver_led(driver);

@@ -36,6 +36,9 @@ schedule_apart(struct worker *worker, unsigned group, struct skua_task *task)
 	struct pool *pool = task->pool;
 	const struct inject_queue *queue;
 
+	/* Relaxed, both: a hint. It is written once, because each worker reads its line. */
+	if (atomic_load_relaxed(&pool->prioritises) == 0)
+		atomic_store_relaxed(&pool->prioritises, 1);
 	if (worker)
 		group = worker->group;
 	queue = task->home ? &pool->workers[task->home - 1]->inbox
