@@ -200,7 +200,8 @@ bool driver_take_over(struct driver *driver, unsigned i, unsigned from);
 
 /* ---- events -------------------------------------------------------------- */
 
-/* driver_seen - note for tools that the caller has slept in the driver until @now_ns */
+/* driver_seen - note for tools that no event waited at @now_ns: the caller looked then, or
+ * slept until then */
 static inline void driver_seen(struct driver *driver, uint64_t now_ns)
 {
 	/* Relaxed: for tools. */

@@ -57,8 +57,8 @@ HOT void reap_resign_if_long(struct worker *w)
 }
 
 /* Has the worker polled as many tasks as it had after its last look, without those that
- * others have stolen? Until then the tasks of further events would wait behind them, but for
- * urgent and bound ones. */
+ * others have stolen? Until then the tasks of further events would wait behind them, unless
+ * they are urgent or bound. */
 static bool round_over(struct worker *w)
 {
 	uint64_t polled = w->area.counters.tasks_polled;

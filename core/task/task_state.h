@@ -279,8 +279,8 @@ static inline void task_state_add_reference(atomic_u64 *state)
  * scheduler's references are there as well, so that the last one is not dropped */
 static inline void task_state_drop_polled(atomic_u64 *state, uint64_t count)
 {
-	/* Release: all that the caller did with the task. Pairs with
-	 * task_state_transition_to_dropped(); so does the end of the poll. */
+	/* Release: all that the caller did with the task. Like the end of the poll, it
+	 * pairs with task_state_transition_to_dropped(). */
 	atomic_fetch_sub_release(state, count * TASK_REFERENCE);
 }
 

@@ -240,7 +240,7 @@ EXPORT int ppoll(struct pollfd *entries, nfds_t count,
 
 /* ---- bytes --------------------------------------------------------------------- */
 
-/* What happens to a call: @error, or at most @size bytes are moved. */
+/* The outcome of a call: @error, or at most @size bytes are moved. */
 struct fate {
 	int error;
 	size_t size;

@@ -311,6 +311,10 @@ CASES = [
 
 if __name__ == "__main__":
     if sys.argv[1:] and not sys.argv[1].startswith("-"):
+        paths = tree.sources(tree.ROOT, SUFFIXES)
+        for prefix in sys.argv[1:]:
+            if not any(path.startswith(prefix) for path in paths):
+                sys.exit(f"prose.py: no file begins with '{prefix}'; allowed: as bpf/why/")
         found = check(tree.ROOT, sys.argv[1:])
         print("\n".join(found + [f"{len(found)} found"]))
         sys.exit(1 if found else 0)

@@ -49,7 +49,7 @@ static void check(int code, const char *what)
 	exit(1);
 }
 
-/* What a task or thread reads from or writes to. */
+/* A task or thread, and the descriptor that it reads or writes. */
 struct job {
 	struct skua_task task;
 	struct skua_wait wait;
