@@ -18,6 +18,10 @@ struct reader {
 	struct skua_waker waker; /* kept while the descriptor is attached */
 	atomic_u64 goal;
 	atomic_u64 sum;
+	/* Whether a poll reads at most once, so that each read but the first poll's follows an
+	 * event. */
+	bool once;
+	atomic_u32 polled;
 	/* If not NULL, a poll that has read something waits for this gate. */
 	struct gate *hold;
 	/* If not NULL, where a poll that has read something writes @number. */
@@ -36,7 +40,10 @@ static enum skua_poll reader_poll(struct skua_task *self)
 		atomic_fetch_add_release(&it->sum, count);
 		if (it->hold)
 			gate_wait(it->hold);
+		if (it->once)
+			break;
 	}
+	atomic_store_release(&it->polled, 1);
 	return atomic_load_relaxed(&it->sum) >= atomic_load_relaxed(&it->goal)
 		       ? SKUA_DONE
 		       : SKUA_PENDING;
@@ -152,7 +159,11 @@ static void event_by_event(struct skua_runtime *rt, unsigned events)
 {
 	struct reader reader;
 
-	reader_start(rt, &reader, events);
+	reader_init(&reader, events);
+	reader.once = true;
+	reader_attach(rt, &reader);
+	while (!atomic_load_acquire(&reader.polled))
+		sched_yield();
 	for (unsigned i = 0; i < events; i++) {
 		tell(&reader);
 		while (sum_of(&reader) < i + 1)
