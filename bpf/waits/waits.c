@@ -86,6 +86,14 @@ static uint32_t find_object(const struct waits *w, uint64_t address)
 	return WAITS_NOBODY;
 }
 
+static uint32_t find_descriptor(const struct waits *w,
+				const struct target_wait *wait)
+{
+	return is_io(wait->verb.kind)
+		       ? descriptors_find(&w->descriptors, wait->armed.object)
+		       : WAITS_NOBODY;
+}
+
 /* Return: 0, or -ENOMEM. */
 static int add_waiter(struct waits *w, struct target_party party,
 		      uint32_t fiber, const struct target_wait *wait,
@@ -99,10 +107,7 @@ static int add_waiter(struct waits *w, struct target_party party,
 		.fiber = fiber,
 		.wait = *wait,
 		.object = object,
-		.descriptor = is_io(wait->verb.kind)
-				      ? descriptors_find(&w->descriptors,
-							 wait->armed.object)
-				      : WAITS_NOBODY,
+		.descriptor = find_descriptor(w, wait),
 		.on = find_party(w, wait),
 		.next = WAITS_NOBODY,
 	};
@@ -340,7 +345,8 @@ static int add_cases(struct waits *w, uint32_t waiter)
 		if (code)
 			break;
 		w->cases[w->case_count++] =
-			(struct waits_case){ cases[i], object };
+			(struct waits_case){ cases[i], object,
+					     find_descriptor(w, &cases[i]) };
 		w->waiters[waiter].case_count++;
 	}
 	return code;

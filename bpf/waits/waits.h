@@ -67,7 +67,7 @@ struct waits_waiter {
 /* A case of a select. */
 struct waits_case {
 	struct target_wait wait;
-	uint32_t object; /* as in a waiter */
+	uint32_t object, descriptor; /* as in a waiter */
 };
 
 struct waits {

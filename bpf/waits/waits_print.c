@@ -305,8 +305,8 @@ static void print_cases(const struct waits *waits,
 		const struct waits_case *it =
 			&waits->cases[waiter->first_case + i];
 
-		printf("    %s\n",
-		       what(waits, &it->wait, it->object, WAITS_NOBODY, text));
+		printf("    %s\n", what(waits, &it->wait, it->object,
+					it->descriptor, text));
 	}
 }
 

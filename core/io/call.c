@@ -115,6 +115,24 @@ static int write_step(struct skua_wait *wait, void *object, bool granted,
 	return step(wait, object, IO_WRITE, granted, give_up);
 }
 
+HOT int call_advance(struct skua_wait *wait, struct io_call *call, bool granted,
+		     int give_up)
+{
+	return step(wait, call, call->way, granted, give_up);
+}
+
+void call_pass_on(struct skua_wait *wait, enum io_direction way)
+{
+	struct io_slot *slot = slot_of(wait);
+
+	/* A close has nothing to pass on. After an event, a close may have come. */
+	if (wait->given == BY_CLOSE ||
+	    slot_resume(slot, way, (uint32_t)wait->code) != 0)
+		return;
+	if (slot_leave(slot, way, false))
+		attach_drop(slot);
+}
+
 /* The step of a delay: only a close grants it. */
 static int sleep_step(struct skua_wait *wait, void *object,
 		      enum io_direction way, bool granted, int give_up)
@@ -167,9 +185,7 @@ static const struct wait_verb sleeps[] = {
 
 /* ---- budget ----------------------------------------------------------------- */
 
-/* Count a call. Return: true, and count nothing, if the poll has used up its budget. A
- * thread has none. */
-static bool spent(uint16_t cost)
+bool call_spent(uint16_t cost)
 {
 	struct worker *worker = current_worker;
 	uint64_t poll;
@@ -188,7 +204,7 @@ static bool spent(uint16_t cost)
 }
 
 /* Not inlined: a fiber may go on on another thread. */
-static __attribute__((noinline)) void let_others_run(void)
+__attribute__((noinline)) void call_let_others_run(void)
 {
 	struct skua_fiber *fiber = await_fiber();
 
@@ -310,8 +326,8 @@ HOT ssize_t call_await(struct io_call *call, uint64_t deadline_ns)
 	call->slot = attach_find(call->io, &code);
 	if (!call->slot)
 		return code;
-	if (spent(call->cost))
-		let_others_run();
+	if (call_spent(call->cost))
+		call_let_others_run();
 	if (slot_ready(call->slot, call->way))
 		result = try_now(call);
 	if (result == -EAGAIN)
@@ -365,7 +381,7 @@ HOT ssize_t call_poll(struct io_call *call, struct skua_task *self,
 	if (armed && wait->verb == &sleeps[call->way])
 		return poll_delayed(call, self, wait, deadline_ns);
 	if (!armed) {
-		if (spent(call->cost)) {
+		if (call_spent(call->cost)) {
 			schedule_wake(self);
 			return -EAGAIN;
 		}

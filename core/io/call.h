@@ -55,6 +55,22 @@ static inline void call_no_delay(struct io_call *call)
 	call->slot->delays[call->way] = 0;
 }
 
+/* call_spent - count a call of @cost. Return: true, and count nothing, if the poll has used
+ * up its budget. A thread has none. @cost: 0: only look */
+bool call_spent(uint16_t cost);
+
+/* call_let_others_run - yield, if the caller is a fiber */
+void call_let_others_run(void);
+
+/* call_advance - one step of a call, whose slot is set; as wait_step (await.h). The amount of
+ * @wait is the address of the slot */
+int call_advance(struct skua_wait *wait, struct io_call *call, bool granted,
+		 int give_up);
+
+/* call_pass_on - as the function of a wait_verb (await.h): the next call on the descriptor
+ * tries */
+void call_pass_on(struct skua_wait *wait, enum io_direction way);
+
 /* call_await - for fibers and threads. Return: the result; an error, but not -EAGAIN. */
 ssize_t call_await(struct io_call *call, uint64_t deadline_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* connection.c - accept, connect, and waits for other libraries */
+/* connection.c - accept and connect */
 #include <poll.h>
 
 #include "core/io/attach.h"
@@ -152,48 +152,4 @@ int skua_io_connect_poll(struct skua_task *self, struct skua_io io,
 
 	return call.operation ? (int)call_poll(&call, self, wait, deadline_ns)
 			      : -EINVAL;
-}
-
-/* ---- other libraries -------------------------------------------------------- */
-
-static ssize_t wait_now(struct io_call *call)
-{
-	int events = call->way == IO_READ ? POLLIN | POLLRDHUP : POLLOUT;
-	int ready = kernel_ready(call->io.fd, events);
-
-	return ready ? ready : -EAGAIN;
-}
-
-static struct io_call wait_call(struct skua_io io, short events)
-{
-	return (struct io_call){
-		.operation =
-			events == POLLIN || events == POLLOUT ? wait_now : NULL,
-		.io = io,
-		.way = events == POLLIN ? IO_READ : IO_WRITE,
-		.cost = 1,
-	};
-}
-
-int skua_io_wait(struct skua_io io, short events, uint64_t deadline_ns)
-{
-	struct io_call call = wait_call(io, events);
-
-	return call.operation ? (int)call_await(&call, deadline_ns) : -EINVAL;
-}
-
-int skua_io_wait_poll(struct skua_task *self, struct skua_io io, short events,
-		      struct skua_wait *wait, uint64_t deadline_ns)
-{
-	struct io_call call = wait_call(io, events);
-
-	return call.operation ? (int)call_poll(&call, self, wait, deadline_ns)
-			      : -EINVAL;
-}
-
-int skua_io_wait_try(struct skua_io io, short events)
-{
-	struct io_call call = wait_call(io, events);
-
-	return call.operation ? (int)call_try(&call) : -EINVAL;
 }

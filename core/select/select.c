@@ -21,12 +21,13 @@
 #include "core/select/select_join.h"
 #include "core/base/clock.h"
 #include "core/channel/verbs.h"
+#include "core/io/call.h"
+#include "core/io/ready.h"
+#include "core/loop/schedule.h"
 #include "core/sync/verbs.h"
 #include "skua/select.h"
 
 #define NO_CASE (-EAGAIN)
-
-#define LAST_KIND SKUA_SELECT_TIME
 
 /* ---- cases ------------------------------------------------------------------ */
 
@@ -53,6 +54,8 @@ static bool operands_fit(const struct skua_select_case *it)
 	case SKUA_SELECT_NOTIFY:
 	case SKUA_SELECT_JOIN:
 		return it->object;
+	case SKUA_SELECT_IO:
+		return it->object && ready_events_fit(it->amount);
 	}
 	return false;
 }
@@ -67,6 +70,11 @@ static int check(const struct skua_select_case *cases, uint32_t count,
 		if (!operands_fit(&cases[i]))
 			return -EINVAL;
 	return 0;
+}
+
+static struct skua_io handle_of(const struct skua_select_case *it)
+{
+	return *(const struct skua_io *)it->object;
 }
 
 static bool has_come(const struct skua_select_case *it)
@@ -104,6 +112,8 @@ static int try_case(struct skua_select_case *it)
 		return select_join_try(it->object);
 	case SKUA_SELECT_TIME:
 		return has_come(it) ? 0 : -EAGAIN;
+	case SKUA_SELECT_IO:
+		return skua_io_wait_try(handle_of(it), (short)it->amount);
 	}
 	return -EINVAL;
 }
@@ -113,6 +123,7 @@ static const struct wait_verb *verb_of(struct skua_select_case *it,
 				       uint64_t *amount, void **object)
 {
 	const struct skua_subscription *subscription = it->object;
+	const struct wait_verb *verb;
 
 	*object = it->object;
 	*amount = (uintptr_t)it->item;
@@ -139,6 +150,11 @@ static const struct wait_verb *verb_of(struct skua_select_case *it,
 		return &event_verb;
 	case SKUA_SELECT_NOTIFY:
 		return &notify_verb;
+	case SKUA_SELECT_IO:
+		verb = ready_begin(&it->wait, handle_of(it), it->amount,
+				   object);
+		*amount = (uintptr_t)*object;
+		return verb;
 	case SKUA_SELECT_NEVER:
 	case SKUA_SELECT_JOIN:
 	case SKUA_SELECT_TIME:
@@ -465,6 +481,26 @@ static uint64_t until(const struct skua_select *select, uint64_t deadline_ns)
 	return deadline_ns;
 }
 
+/* Has the caller used up its budget for calls on descriptors, of which it has a case? */
+static bool budget_spent(const struct skua_select_case *cases, uint32_t count)
+{
+	bool has_io = false;
+
+	if (!call_spent(0))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		has_io |= cases[i].kind == SKUA_SELECT_IO;
+	return has_io;
+}
+
+/* Of a select that did not wait. Return: @at. */
+static int count_call(const struct skua_select_case *cases, int at)
+{
+	if (cases[at].kind == SKUA_SELECT_IO)
+		(void)call_spent(1);
+	return at;
+}
+
 int skua_select(struct skua_select_case *cases, uint32_t count, uint32_t flags,
 		uint64_t deadline_ns)
 {
@@ -475,11 +511,13 @@ int skua_select(struct skua_select_case *cases, uint32_t count, uint32_t flags,
 		at = await_allowed();
 	if (at)
 		return at;
+	if (budget_spent(cases, count))
+		call_let_others_run();
 	select.first = first_of(count, flags);
 	at = try_all(&select);
 	return at == NO_CASE ? await(&select_verb, &select, count,
 				     until(&select, deadline_ns))
-			     : at;
+			     : count_call(cases, at);
 }
 
 int skua_select_poll(struct skua_task *self, struct skua_select *select,
@@ -491,10 +529,14 @@ int skua_select_poll(struct skua_task *self, struct skua_select *select,
 		at = check(select->cases, select->count, select->flags);
 		if (at)
 			return at;
+		if (budget_spent(select->cases, select->count)) {
+			schedule_wake(self);
+			return -EAGAIN;
+		}
 		select->first = first_of(select->count, select->flags);
 		at = try_all(select);
 		if (at != NO_CASE)
-			return at;
+			return count_call(select->cases, at);
 		at = 0;
 	}
 	return at ? at

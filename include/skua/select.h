@@ -37,6 +37,7 @@
 #define SKUA_SELECT_H
 
 #include <skua/channel.h>
+#include <skua/io.h>
 #include <skua/sync.h>
 #include <skua/task.h>
 
@@ -60,6 +61,15 @@ SKUA_BEGIN_DECLS
  * @SKUA_SELECT_NOTIFY: skua_notify_wait(); @object: notify
  * @SKUA_SELECT_JOIN: skua_task_join(); @object: task. In at most one case of a select
  * @SKUA_SELECT_TIME: skua_sleep_until(); @amount: time of skua_now_ns()
+ * @SKUA_SELECT_IO: skua_io_wait(); @object: address of the struct skua_io, which stays as it
+ *                  is; @amount: POLLIN or POLLOUT. The @code of a case that took effect is
+ *                  the events, or an error. In at most one case for each of the two
+ *
+ * A descriptor. A case for it is a wait until it is ready: no byte is read or written, and
+ * no connection accepted. When the call has returned the case, the caller reads, writes or
+ * accepts, with the deadline that it wants. Each call asks the kernel once for each such
+ * case, as poll() does. While a select waits for a direction of a descriptor, another task
+ * that uses this direction gets -EBUSY; and the case has -EBUSY if another one uses it.
  */
 enum skua_select_kind {
 	SKUA_SELECT_NEVER,
@@ -74,6 +84,7 @@ enum skua_select_kind {
 	SKUA_SELECT_NOTIFY,
 	SKUA_SELECT_JOIN,
 	SKUA_SELECT_TIME,
+	SKUA_SELECT_IO,
 };
 
 /**
@@ -86,7 +97,7 @@ enum skua_select_kind {
  *
  * Memory of the caller. The fields @select and @wait are private to the library, and need
  * not be initialised. Cases may be used again when the call has returned. An object may be
- * in several cases, unless it is a task.
+ * in several cases, unless it is a task or a descriptor: the kinds above say so.
  */
 struct skua_select_case {
 	enum skua_select_kind kind;
@@ -160,8 +171,10 @@ struct skua_select {
  * less than a microsecond, or while items are copied for others that wait. Allocates:
  * nothing.
  * Return: as skua_select(); -EAGAIN (@wait is armed: return SKUA_PENDING, and call this
- * again in the next poll); -EINVAL also if another argument is NULL, or @wait is armed for
- * something else; -EPERM (@self is not being polled); -EOWNERDEAD (in a forked child).
+ * again in the next poll; or there is a case for a descriptor, and the budget of skua/io.h
+ * is used up: likewise, except that @wait is not armed); -EINVAL also if another argument
+ * is NULL, or @wait is armed for something else; -EPERM (@self is not being polled);
+ * -EOWNERDEAD (in a forked child).
  */
 SKUA_API int skua_select_poll(struct skua_task *self,
 			      struct skua_select *select,

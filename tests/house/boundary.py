@@ -23,7 +23,7 @@ EXCEPTIONS = {
     "core/select/select.c: step": "likewise, or in core/channel/",
     "core/select/select.c: pass_on": "likewise",
     "core/channel/channel.c: look": "look_send() or look_receive() of channel.c",
-    "core/io/call.c: operation": "a system call, by bytes.c or connection.c",
+    "core/io/call.c: operation": "a system call, by bytes.c, connection.c or ready.c",
     "core/runtime/drive.c: reached": "a function of drive.c",
     "core/parallel/parallel_loop.c: drop": _OPERATION,
     "core/parallel/parallel_loop.c: init": _OPERATION,

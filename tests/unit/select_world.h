@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* select_world.h - an object of each kind that may be in a select */
+/* select_world.h - an object of each kind that may be in a select, except descriptors, which
+ * test_select_io.c has */
 #ifndef SKUA_TESTS_UNIT_SELECT_WORLD_H
 #define SKUA_TESTS_UNIT_SELECT_WORLD_H
 
@@ -10,7 +11,8 @@
 
 #define SOON_NS  UINT64_C(3000000)
 #define CAPACITY 2u
-#define KINDS    (SKUA_SELECT_TIME + 1)
+#define KINDS    (SKUA_SELECT_TIME + 1) /* of the world */
+#define UNKNOWN  (SKUA_SELECT_IO + 1)
 
 /* An object of each kind, none of which is ready. */
 struct world {

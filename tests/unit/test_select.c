@@ -31,11 +31,13 @@ TEST(select__null_or_bad_number__einval)
 	assert_int_equal(skua_select(w.cases, 1, 2, 0), -EINVAL);
 	assert_int_equal(skua_select_try(NULL, 1, 0), -EINVAL);
 	assert_int_equal(skua_select_try(w.cases, 0, 0), -EINVAL);
-	w.cases[0].kind = (enum skua_select_kind)KINDS;
+	w.cases[0].kind = (enum skua_select_kind)UNKNOWN;
+	w.cases[0].object = &w;
 	assert_int_equal(skua_select(w.cases, KINDS, 0, 0), -EINVAL);
 	w.cases[0].kind = (enum skua_select_kind) - 1;
 	assert_int_equal(skua_select(w.cases, KINDS, 0, 0), -EINVAL);
 	w.cases[0].kind = SKUA_SELECT_NEVER;
+	w.cases[0].object = NULL;
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct skua_select_case *it = &w.cases[i];
 

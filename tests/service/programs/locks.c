@@ -16,6 +16,7 @@
  *	many    10,000 fibers, which wait for an event
  *	calm    fibers that wait for each kind of thing, and no deadlock
  */
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static struct skua_event event = SKUA_EVENT_INIT;
 static struct skua_notify notify = SKUA_NOTIFY_INIT;
 static struct skua_rwlock table = SKUA_RWLOCK_INIT;
 static struct skua_barrier barrier;
+static struct skua_io silent; /* a pipe into which nobody writes */
 static struct skua_once once = SKUA_ONCE_INIT;
 static struct skua_barrier all_hold;
 
@@ -179,10 +181,14 @@ static void wait_for_either(void *arg)
 		SKUA_SELECT_CASE(SKUA_SELECT_NEVER, NULL, NULL, 0),
 		SKUA_SELECT_CASE(SKUA_SELECT_LOCK, &first, NULL, 0),
 		SKUA_SELECT_CASE(SKUA_SELECT_TIME, NULL, NULL, 1ull << 62),
+		SKUA_SELECT_CASE(SKUA_SELECT_IO, &silent, NULL, POLLIN),
 	};
+	int fds[2];
 
 	(void)arg;
-	skua_select(cases, 4, 0, SKUA_FOREVER_NS);
+	if (pipe(fds) != 0 || skua_io_attach(rt, fds[0], 0, &silent) != 0)
+		die("pipe() or skua_io_attach()");
+	skua_select(cases, sizeof(cases) / sizeof(*cases), 0, SKUA_FOREVER_NS);
 }
 
 static void wait_for_notify(void *arg)
