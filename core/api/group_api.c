@@ -5,71 +5,15 @@
 #include "core/fiber/fiber.h"
 #include "core/loop/current.h"
 #include "core/task/group.h"
-#include "core/runtime/runtime.h"
+#include "core/runtime/group_wait.h"
 #include "core/loop/schedule.h"
 #include "core/wait/await.h"
 #include "skua/task.h"
-
-static const struct skua_allocator *allocator_of(const struct skua_group *group)
-{
-	return group->runtime->config.allocator;
-}
 
 /* Drop a count of group_enter(); if it is the last one, wake the waiter. */
 static void leave(struct skua_group *group)
 {
 	schedule_end(group_leave(group), NULL);
-}
-
-static _Atomic(struct skua_group *) *first_child(const struct skua_group *group)
-{
-	return (_Atomic(struct skua_group *) *)&group->first_child;
-}
-
-static void unlink_locked(struct skua_group *group)
-{
-	if (group->previous)
-		group->previous->next = group->next;
-	else
-		/* Relaxed: a cancel that reads it without the lock takes the lock
-		 * if there is a child. */
-		atomic_store_relaxed(first_child(group->parent), group->next);
-	if (group->next)
-		group->next->previous = group->previous;
-	group->parent = group->next = group->previous = NULL;
-}
-
-/* End the nesting of a group whose members have ended. Return: its parent, which the caller
- * must leave; NULL: it was not nested. */
-static struct skua_group *end_nesting(struct skua_group *group)
-{
-	struct skua_group *parent = group->parent;
-
-	if (!parent)
-		return NULL;
-	pi_lock_take(&group->runtime->nesting);
-	unlink_locked(group);
-	pi_lock_release(&group->runtime->nesting);
-	return parent;
-}
-
-/* Return the group to its first state. All members have ended, and the caller
- * has acquired their writes. A cancel that runs meanwhile reads only the
- * state. */
-static void reset(struct skua_group *group)
-{
-	struct skua_group *parent = end_nesting(group);
-
-	if (group->release)
-		group_slots_free(atomic_load_relaxed(group_slots(group)),
-				 allocator_of(group));
-	/* Relaxed: the release of the state orders it. */
-	atomic_store_relaxed(group_members(group), NULL);
-	/* Release: a cancel that reads the first state finds no member. Pairs
-	 * with enter_cancelled(). */
-	atomic_store_release(group_state(group), 0);
-	if (parent)
-		leave(parent);
 }
 
 int skua_group_init(struct skua_group *group, struct skua_runtime *rt)
@@ -145,7 +89,7 @@ static int spawn_released(struct skua_group *group, struct skua_task *task,
 	int code;
 
 	group_enter(group, 1);
-	slot = group_slots_take(group, allocator_of(group), task);
+	slot = group_slots_take(group, group_allocator(group), task);
 	if (!slot) {
 		leave(group);
 		return -ENOMEM;
@@ -233,7 +177,7 @@ static bool enter_cancelled(struct skua_group *group)
 
 	/* Release: everything that the caller wrote before. Pairs with
 	 * group_cancelled(). Acquire: the members of an earlier use are gone. Pairs
-	 * with reset(). The loop repeats when a member or a waiter came or
+	 * with group_wait_end(). The loop repeats when a member or a waiter came or
 	 * went. */
 	do {
 		if (group_ended(state) && (state & GROUP_CLAIMED))
@@ -316,7 +260,7 @@ int skua_group_cancel(struct skua_group *group)
 	 * finds the child or member, or that sees the mark. */
 	atomic_fence_updated_seq_cst();
 	/* Relaxed: the lock orders the accesses to the children. */
-	if (atomic_load_relaxed(first_child(group)))
+	if (atomic_load_relaxed(group_first_child(group)))
 		cancel_nested(group);
 	cancel_members(group);
 	return 0;
@@ -344,7 +288,7 @@ int skua_group_nest(struct skua_group *group, struct skua_group *parent)
 	if (next)
 		next->previous = group;
 	/* Relaxed: ordered by the fence below. */
-	atomic_store_relaxed(first_child(parent), group);
+	atomic_store_relaxed(group_first_child(parent), group);
 	pi_lock_release(&group->runtime->nesting);
 	/* Orders the link before the load of the mark. Pairs with the fence in
 	 * skua_group_cancel(). */
@@ -373,43 +317,6 @@ int skua_group_error(const struct skua_group *group)
 {
 	/* Acquire: pairs with skua_group_fail(). */
 	return group ? (int)atomic_load_acquire(group_error(group)) : -EINVAL;
-}
-
-/* Claim the right to wait. Returns false if another thread or task has it. */
-static bool claim(struct skua_group *group)
-{
-	/* Acquire: the waiter field as a withdrawn wait left it. Pairs with the
-	 * release in the wait_by() of that wait, whose release sequence
-	 * withdraw() continued. */
-	return !(atomic_fetch_or_acquire(group_state(group), GROUP_CLAIMED) &
-		 GROUP_CLAIMED);
-}
-
-/* Set the bit which tells that the waiter field is set. Returns false if all
- * members have ended. */
-static bool wait_by(struct skua_group *group, uint64_t bit)
-{
-	/* Release: the waiter field. Acquire: everything that the members did.
-	 * Both pair with group_leave(). */
-	return !group_ended(atomic_fetch_or_acq_rel(group_state(group), bit));
-}
-
-/* Withdraw a wait. Returns false if all members have ended: then the last one
- * wakes the waiter, or has done so. */
-static bool withdraw(struct skua_group *group, uint64_t bit)
-{
-	/* Relaxed: a first guess, which the compare-exchange verifies. */
-	uint64_t state = atomic_load_relaxed(group_state(group));
-
-	/* Relaxed: wait_by() released the waiter field, and this
-	 * read-modify-write continues its release sequence: the next claim()
-	 * acquires the field. The loop repeats when a member came or went. */
-	do {
-		if (group_ended(state))
-			return false;
-	} while (!atomic_cas_relaxed(group_state(group), &state,
-				     state & ~(bit | GROUP_CLAIMED)));
-	return true;
 }
 
 static int may_wait(const struct skua_task *self,
@@ -446,18 +353,18 @@ int skua_group_wait_poll(struct skua_task *self, struct skua_group *group)
 					(uintptr_t)group);
 			return -EAGAIN;
 		}
-		reset(group);
+		group_wait_end(group);
 		return 0;
 	}
-	if (!claim(group))
+	if (!group_wait_claim(group))
 		return -EALREADY;
 	atomic_store_relaxed(group_waiter(group), self);
 	schedule_add_reference(self);
 	pool_track_wait(self, AREA_WAIT_GROUP, (uintptr_t)group);
-	if (wait_by(group, GROUP_WAIT_TASK))
+	if (group_wait_arm(group, GROUP_WAIT_TASK))
 		return -EAGAIN;
 	schedule_drop(self);
-	reset(group);
+	group_wait_end(group);
 	return 0;
 }
 
@@ -471,7 +378,7 @@ int skua_group_wait_cancel(struct skua_task *self, struct skua_group *group)
 	 * the check fail. */
 	if (!waited_by(group, atomic_load_relaxed(group_state(group)), self))
 		return -EINVAL;
-	if (!withdraw(group, GROUP_WAIT_TASK))
+	if (!group_wait_withdraw(group, GROUP_WAIT_TASK))
 		return -EALREADY;
 	schedule_drop(
 		self); /* the reference with which a member would have woken it */
@@ -515,19 +422,19 @@ int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 		return -EOWNERDEAD;
 	if (current_here())
 		return -EDEADLK;
-	if (!claim(group))
+	if (!group_wait_claim(group))
 		return -EALREADY;
 	atomic_init(&joiner.done, 0);
 	atomic_store_relaxed(group_waiter(group), &joiner);
-	if (wait_by(group, GROUP_WAIT_THREAD) &&
+	if (group_wait_arm(group, GROUP_WAIT_THREAD) &&
 	    !task_joiner_wait_until(&joiner, deadline_ns)) {
-		if (withdraw(group, GROUP_WAIT_THREAD))
+		if (group_wait_withdraw(group, GROUP_WAIT_THREAD))
 			return -ETIMEDOUT;
 		/* Too late to withdraw: the last member knows where the joiner
 		 * is, and wakes it. */
 		task_joiner_wait(&joiner);
 	}
-	reset(group);
+	group_wait_end(group);
 	return 0;
 }
 

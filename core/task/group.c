@@ -21,8 +21,8 @@ void group_enter(struct skua_group *group, uint64_t members)
 static struct task_end leave_by(struct skua_group *group, uint64_t members)
 {
 	/* Release: all that the member did. Pairs with itself in another
-	 * member, and with wait_by(). Acquire: all that the other members did,
-	 * and the waiter field. Pairs with itself and with wait_by(). */
+	 * member, and with group_wait_arm(). Acquire: all that the other members did,
+	 * and the waiter field. Pairs with itself and with group_wait_arm(). */
 	uint64_t state = atomic_fetch_sub_acq_rel(group_state(group),
 						  members * GROUP_MEMBER);
 	struct task_end end = { 0, { NULL } };

@@ -33,6 +33,7 @@ static void fence_of(const char *function);
 #define runtime_spawn(rt, task, home, caller) \
 	((void)(rt), (void)(caller), spawn_anywhere(task))
 
+#include "core/runtime/group_wait.c"
 #include "core/api/group_api.c"
 
 #undef atomic_fence_updated_seq_cst
@@ -253,7 +254,7 @@ static void wait_for_all(void)
 	if (defect == WAIT_LOOKS_FIRST) {
 		struct task_joiner joiner;
 
-		explore_assert(claim(&group));
+		explore_assert(group_wait_claim(&group));
 		atomic_init(&joiner.done, 0);
 		atomic_store_relaxed(group_waiter(&group), &joiner);
 		if (!group_ended(atomic_load_acquire(group_state(&group)))) {
@@ -284,13 +285,13 @@ static void waits_beside_others(void)
 	atomic_store_relaxed(task_state(&tasks[0]), POISON);
 }
 
-/* As withdraw(), with a part left out. */
+/* As group_wait_withdraw(), with a part left out. */
 static bool withdraw_by_variant(void)
 {
 	uint64_t state = atomic_load_relaxed(group_state(&group));
 
 	if (defect != WITHDRAWS_LATE)
-		return withdraw(&group, GROUP_WAIT_THREAD);
+		return group_wait_withdraw(&group, GROUP_WAIT_THREAD);
 	do {
 	} while (!atomic_cas_relaxed(
 		group_state(&group), &state,
@@ -305,16 +306,16 @@ static int wait_until_by_variant(void)
 
 	if (defect != WITHDRAWS_LATE)
 		return skua_group_wait_until(&group, 1);
-	explore_assert(claim(&group));
+	explore_assert(group_wait_claim(&group));
 	atomic_init(&joiner.done, 0);
 	atomic_store_relaxed(group_waiter(&group), &joiner);
-	if (wait_by(&group, GROUP_WAIT_THREAD) &&
+	if (group_wait_arm(&group, GROUP_WAIT_THREAD) &&
 	    !task_joiner_wait_until(&joiner, 1)) {
 		if (withdraw_by_variant())
 			return -ETIMEDOUT;
 		task_joiner_wait(&joiner);
 	}
-	reset(&group);
+	group_wait_end(&group);
 	return 0;
 }
 

@@ -31,6 +31,7 @@ static void full_fence_of(const char *function);
 #define atomic_fence_updated_seq_cst() fence_of(__func__)
 #define atomic_fence_seq_cst()         full_fence_of(__func__)
 
+#include "core/runtime/group_wait.c"
 #include "core/api/group_api.c"
 
 #undef atomic_fence_updated_seq_cst

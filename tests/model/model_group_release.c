@@ -47,6 +47,7 @@ static bool end_by_variant(atomic_u64 *slot);
 static struct skua_task *hold_by_variant(atomic_u64 *slot);
 #define group_slot_hold(slot) hold_by_variant(slot)
 
+#include "core/runtime/group_wait.c"
 #include "core/api/group_api.c"
 
 #undef group_slot_hold
