@@ -354,7 +354,7 @@ struct area_select {
 struct area_select_case {
 	uint32_t kind; /* AREA_SELECT_..., or another one */
 	uint32_t reserved;
-	uint64_t object; /* of a join: a task */
+	uint64_t object; /* of a join: a task; of a group: itself */
 	uint64_t item;
 	uint64_t amount; /* of a time: of CLOCK_MONOTONIC */
 	uint64_t select;
@@ -364,6 +364,7 @@ struct area_select_case {
 #define AREA_SELECT_NEVER UINT32_C(0)
 #define AREA_SELECT_JOIN  UINT32_C(10)
 #define AREA_SELECT_TIME  UINT32_C(11)
+#define AREA_SELECT_GROUP UINT32_C(13)
 
 /* A kind of wait. Constant. */
 struct area_verb {

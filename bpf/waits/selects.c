@@ -2,28 +2,38 @@
 /* selects.c - see selects.h */
 #include "bpf/waits/selects.h"
 
-/* The wait of a case for a join or a time, whose struct area_armed is not used. */
-static struct target_wait no_wait(const struct area_select_case *it)
+/* The kind of wait of a case whose struct area_armed is not used; AREA_WAITS_NOTHING: it is
+ * used. */
+static enum area_wait_kind kind_without_wait(uint32_t kind)
 {
-	bool join = it->kind == AREA_SELECT_JOIN;
-
-	return (struct target_wait){
-		.armed.object = join ? it->object : 0,
-		.armed.amount = it->amount,
-		.verb.kind = join ? AREA_WAITS_JOIN : AREA_WAITS_TIME,
-	};
+	switch (kind) {
+	case AREA_SELECT_JOIN:
+		return AREA_WAITS_JOIN;
+	case AREA_SELECT_GROUP:
+		return AREA_WAITS_GROUP;
+	case AREA_SELECT_TIME:
+		return AREA_WAITS_TIME;
+	default:
+		return AREA_WAITS_NOTHING;
+	}
 }
 
 static bool read_case(struct target *target, const struct target_wait *whole,
 		      uint64_t address, struct target_wait *out)
 {
 	struct area_select_case it;
+	enum area_wait_kind kind;
 
 	if (target_read(target, address, &it, sizeof(it)) != 0 ||
 	    it.kind == AREA_SELECT_NEVER)
 		return false;
-	if (it.kind == AREA_SELECT_JOIN || it.kind == AREA_SELECT_TIME) {
-		*out = no_wait(&it);
+	kind = kind_without_wait(it.kind);
+	if (kind != AREA_WAITS_NOTHING) {
+		*out = (struct target_wait){
+			.armed.object = kind == AREA_WAITS_TIME ? 0 : it.object,
+			.armed.amount = it.amount,
+			.verb.kind = kind,
+		};
 		return true;
 	}
 	return target_read_wait(target,

@@ -18,6 +18,7 @@
  */
 #include <errno.h>
 
+#include "core/select/select_group.h"
 #include "core/select/select_join.h"
 #include "core/base/clock.h"
 #include "core/channel/verbs.h"
@@ -53,6 +54,7 @@ static bool operands_fit(const struct skua_select_case *it)
 	case SKUA_SELECT_EVENT:
 	case SKUA_SELECT_NOTIFY:
 	case SKUA_SELECT_JOIN:
+	case SKUA_SELECT_GROUP:
 		return it->object;
 	case SKUA_SELECT_IO:
 		return it->object && ready_events_fit(it->amount);
@@ -114,6 +116,8 @@ static int try_case(struct skua_select_case *it)
 		return has_come(it) ? 0 : -EAGAIN;
 	case SKUA_SELECT_IO:
 		return skua_io_wait_try(handle_of(it), (short)it->amount);
+	case SKUA_SELECT_GROUP:
+		return select_group_try(it->object);
 	}
 	return -EINVAL;
 }
@@ -157,10 +161,18 @@ static const struct wait_verb *verb_of(struct skua_select_case *it,
 		return verb;
 	case SKUA_SELECT_NEVER:
 	case SKUA_SELECT_JOIN:
+	case SKUA_SELECT_GROUP:
 	case SKUA_SELECT_TIME:
 		break;
 	}
 	return NULL;
+}
+
+/* Is it the end of a task or of a group? Such a case has no wait. The stage of its wait says
+ * whether the case is armed. */
+static bool is_end(const struct skua_select_case *it)
+{
+	return it->kind == SKUA_SELECT_JOIN || it->kind == SKUA_SELECT_GROUP;
 }
 
 /* Has a case, whose step returned 0, yet to get what it waited for? */
@@ -186,8 +198,10 @@ static int arm_case(struct skua_select_case *it, struct skua_wait *whole)
 	void *object;
 	int code;
 
-	if (it->kind == SKUA_SELECT_JOIN) {
-		code = select_join_arm(it->object, whole);
+	if (is_end(it)) {
+		code = it->kind == SKUA_SELECT_JOIN
+			       ? select_join_arm(it->object, whole)
+			       : select_group_arm(it->object, whole);
 		it->wait.stage = code == -EAGAIN;
 		return code;
 	}
@@ -222,7 +236,7 @@ static bool take_grant(struct skua_select *select, struct skua_select_case *it)
 static bool count_told(struct skua_select *select, struct skua_wait *whole)
 {
 	/* Acquire: all that they did. Pairs with grant() of wait.c and with
-	 * task_joiner_wake(). */
+	 * task_joiner_wake(), by the last member of a group as well. */
 	uint32_t told = atomic_load_acquire(wait_phase(whole)) / WAIT_TOLD;
 
 	/* Relaxed: the load acquired. */
@@ -245,7 +259,10 @@ static int look_at_case(struct skua_select *select, struct skua_select_case *it,
 	case SKUA_SELECT_TIME:
 		return has_come(it) ? 0 : -EAGAIN;
 	case SKUA_SELECT_JOIN:
-		code = select_join_look(it->object);
+	case SKUA_SELECT_GROUP:
+		code = it->kind == SKUA_SELECT_JOIN
+			       ? select_join_look(it->object)
+			       : select_group_look(it->object);
 		it->wait.stage = code == -EAGAIN;
 		select->owed += code == 0 && by_thread(whole);
 		return code;
@@ -257,14 +274,16 @@ static int look_at_case(struct skua_select *select, struct skua_select_case *it,
 
 /* ---- withdrawals ------------------------------------------------------------ */
 
-static bool withdraw_join(struct skua_select *select,
-			  struct skua_select_case *it, struct skua_wait *whole)
+static bool withdraw_end(struct skua_select *select,
+			 struct skua_select_case *it, struct skua_wait *whole)
 {
 	int code;
 
 	if (!it->wait.stage)
 		return true;
-	code = select_join_withdraw(it->object, whole);
+	code = it->kind == SKUA_SELECT_JOIN
+		       ? select_join_withdraw(it->object, whole)
+		       : select_group_withdraw(it->object, whole);
 	if (code == -EAGAIN)
 		return false;
 	it->wait.stage = 0;
@@ -279,8 +298,8 @@ static bool withdraw_case(struct skua_select *select,
 {
 	const struct wait_verb *verb = it->wait.verb;
 
-	if (it->kind == SKUA_SELECT_JOIN)
-		return withdraw_join(select, it, whole);
+	if (is_end(it))
+		return withdraw_end(select, it, whole);
 	if (it->kind == SKUA_SELECT_NEVER || it->kind == SKUA_SELECT_TIME)
 		return true;
 	if (!await_armed(&it->wait))
@@ -400,10 +419,10 @@ static uint32_t waits_of(const struct skua_select *select)
 	uint32_t waits = 0;
 
 	for (uint32_t i = 0; i < select->count; i++) {
-		uint32_t kind = select->cases[i].kind;
+		const struct skua_select_case *it = &select->cases[i];
 
-		waits += kind != SKUA_SELECT_NEVER &&
-			 kind != SKUA_SELECT_JOIN && kind != SKUA_SELECT_TIME;
+		waits += it->kind != SKUA_SELECT_NEVER && !is_end(it) &&
+			 it->kind != SKUA_SELECT_TIME;
 	}
 	return waits;
 }
@@ -466,7 +485,8 @@ WAIT_SHOWN(skua_select_case, area_select_case, amount);
 WAIT_SHOWN(skua_select_case, area_select_case, wait);
 _Static_assert(AREA_SELECT_NEVER == SKUA_SELECT_NEVER &&
 		       AREA_SELECT_JOIN == SKUA_SELECT_JOIN &&
-		       AREA_SELECT_TIME == SKUA_SELECT_TIME,
+		       AREA_SELECT_TIME == SKUA_SELECT_TIME &&
+		       AREA_SELECT_GROUP == SKUA_SELECT_GROUP,
 	       "tools read the kinds of cases");
 
 /* ---- the interface ---------------------------------------------------------- */

@@ -16,7 +16,8 @@
  * *ending*: no wait can be given up, and the waiter field stays as it is. The
  * member that ended last reads the field, and then sets TOLD. Until then the
  * group stays in place, because the waiter does not count as ended without
- * TOLD, or without the wake-up that follows.
+ * TOLD, or without the wake-up that follows. A select may then put the right to
+ * wait back instead of ending its wait (runtime/group_wait.h).
  *
  * In a group without a release function, a worker does not count each member that
  * it ends at once, because the count is shared by all workers. It counts them together before it polls a task that is

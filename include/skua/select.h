@@ -37,6 +37,7 @@
 #define SKUA_SELECT_H
 
 #include <skua/channel.h>
+#include <skua/group.h>
 #include <skua/io.h>
 #include <skua/sync.h>
 #include <skua/task.h>
@@ -64,12 +65,18 @@ SKUA_BEGIN_DECLS
  * @SKUA_SELECT_IO: skua_io_wait(); @object: address of the struct skua_io, which stays as it
  *                  is; @amount: POLLIN or POLLOUT. The @code of a case that took effect is
  *                  the events, or an error. In at most one case for each of the two
+ * @SKUA_SELECT_GROUP: skua_group_wait(); @object: group. In at most one case of a select
  *
  * A descriptor. A case for it is a wait until it is ready: no byte is read or written, and
  * no connection accepted. When the call has returned the case, the caller reads, writes or
  * accepts, with the deadline that it wants. Each call asks the kernel once for each such
  * case, as poll() does. While a select waits for a direction of a descriptor, another task
  * that uses this direction gets -EBUSY; and the case has -EBUSY if another one uses it.
+ *
+ * A group. While a select waits for it, the rules of skua_group_wait() hold: no other party
+ * waits for it, and only its members spawn further ones. A group whose members have ended
+ * while the select took another case is as if nobody had waited for it: it stays in place
+ * until a wait for it has returned 0.
  */
 enum skua_select_kind {
 	SKUA_SELECT_NEVER,
@@ -85,6 +92,7 @@ enum skua_select_kind {
 	SKUA_SELECT_JOIN,
 	SKUA_SELECT_TIME,
 	SKUA_SELECT_IO,
+	SKUA_SELECT_GROUP,
 };
 
 /**
@@ -97,7 +105,7 @@ enum skua_select_kind {
  *
  * Memory of the caller. The fields @select and @wait are private to the library, and need
  * not be initialised. Cases may be used again when the call has returned. An object may be
- * in several cases, unless it is a task or a descriptor: the kinds above say so.
+ * in several cases, unless it is a task, a group or a descriptor: the kinds above say so.
  */
 struct skua_select_case {
 	enum skua_select_kind kind;

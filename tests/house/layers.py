@@ -24,7 +24,7 @@ import tree
 
 # The rooms of core/, each of which may include itself and those before it. PURE_ROOMS
 # have no system calls and no threads.
-CORE = "base parallel queue os task idle telemetry fork_join config driver loop fiber wait sync channel blocking io select file stall runtime api".split()
+CORE = "base parallel queue os task idle telemetry fork_join config driver loop fiber wait sync channel blocking io file stall runtime select api".split()
 PURE_ROOMS = ("base", "queue")
 PURE_FILES = ("core/task/task_state.h",)
 # This room uses the public headers, as a program does. From base/ it uses only wrappers of

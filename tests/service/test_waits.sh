@@ -177,10 +177,10 @@ expect calm shows '
 		if o["kind"] in ("mutex", "once") or o["kind"].startswith("rwlock"))'
 expect calm shows '
 	[[c["kind"] for c in w["cases"]] for w in d["waiters"] if w["kind"] == "select"] ==
-		[["event", "mutex", "time", "descriptor, to read"]]'
+		[["event", "mutex", "time", "descriptor, to read", "group"]]'
 run waits -p "${pids[locks]}" --each
 expect 'calm --each' out_has 'waits for once '
-expect 'calm --each' out_has 'waits for select of 5, '
+expect 'calm --each' out_has 'waits for select of 6, '
 expect 'calm --each' out_has '    mutex '
 expect 'calm --each' out_has '(pipe), to read'
 run waits -p "${pids[locks]}"

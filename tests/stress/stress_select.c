@@ -4,10 +4,10 @@
  *
  * Two runtimes share the objects. Each user selects some cases at random: sends to and
  * receives from two small channels, permits, a mutex, a notification, an event, the end of
- * a child, a time. Many selects have a deadline that is near; polls withdraw some. Other
+ * a child, or of the group of a child, a time. Many selects have a deadline that is near; polls withdraw some. Other
  * users wait for the same objects alone. A thread cancels fibers, which are spawned again.
  * Checked: each item that was sent is received once; the mutex has one holder; no permit
- * is lost; each child is joined once. A waiter that is not woken hangs the program: each
+ * is lost; each child ends once. A waiter that is not woken hangs the program: each
  * wait without a deadline also waits for the event that is set at the end.
  */
 #include <errno.h>
@@ -81,6 +81,9 @@ struct choice {
 	uint64_t deadline_ns;
 	struct child child;
 	bool child_lives;
+	struct skua_group group;
+	bool group_lives; /* a member that is not a child */
+	struct child member;
 };
 
 static uint64_t soon(struct rng *rng)
@@ -107,12 +110,28 @@ static void spawn_child(struct skua_runtime *rt, struct choice *it)
 	it->child_lives = true;
 }
 
+static void spawn_member(struct skua_runtime *rt, struct choice *it)
+{
+	it->member.task = (struct skua_task)SKUA_TASK_INIT(poll_child);
+	it->member.yields = rng_below(&it->rng, 4);
+	stress_check(skua_group_init(&it->group, rt), "init group");
+	stress_check(skua_group_spawn(&it->group, &it->member.task),
+		     "spawn member");
+	it->group_lives = true;
+}
+
 static void add_random(struct choice *it, struct skua_runtime *rt)
 {
 	struct rng *rng = &it->rng;
 	struct skua_channel *channel = &shared.channels[rng_below(rng, 2)];
 
-	switch (rng_below(rng, 10)) {
+	switch (rng_below(rng, 11)) {
+	case 10:
+		if (it->group_lives)
+			break;
+		spawn_member(rt, it);
+		add_case(it, SKUA_SELECT_GROUP, &it->group, 0);
+		break;
 	case 0:
 		add_case(it, SKUA_SELECT_PERMITS, &shared.semaphore,
 			 1 + rng_below(rng, PERMITS));
@@ -193,6 +212,9 @@ static void take_case(struct choice *it, struct skua_select_case *won,
 		break;
 	case SKUA_SELECT_JOIN:
 		it->child_lives = false;
+		break;
+	case SKUA_SELECT_GROUP:
+		it->group_lives = false;
 		break;
 	default:
 		break;
@@ -286,6 +308,12 @@ static void operate(struct choice *it, struct skua_runtime *rt)
 		skua_cancel_unmask();
 		it->child_lives = false;
 	}
+	if (it->group_lives) {
+		skua_cancel_mask();
+		stress_check(skua_group_wait(&it->group), "wait for group");
+		skua_cancel_unmask();
+		it->group_lives = false;
+	}
 }
 
 struct user {
@@ -327,7 +355,7 @@ struct poller {
 	struct skua_select select;
 	struct choice choice;
 	struct skua_runtime *rt;
-	bool joins;
+	bool joins, waits;
 };
 
 static struct poller pollers[POLLERS];
@@ -344,6 +372,11 @@ static enum skua_poll poll_operates(struct skua_task *self)
 			return SKUA_PENDING;
 		it->choice.child_lives &= !it->joins;
 		it->joins = false;
+		if (it->waits &&
+		    skua_group_wait_poll(self, &it->choice.group) != 0)
+			return SKUA_PENDING;
+		it->choice.group_lives &= !it->waits;
+		it->waits = false;
 		if (!skua_wait_armed(&it->wait)) {
 			choose(&it->choice, it->rt);
 			it->select = (struct skua_select){
@@ -360,9 +393,10 @@ static enum skua_poll poll_operates(struct skua_task *self)
 		if (at != -EAGAIN)
 			take_result(&it->choice, at, false);
 		it->joins = it->choice.child_lives;
+		it->waits = it->choice.group_lives;
 	}
 	atomic_fetch_add_relaxed(&done, BATCH);
-	return is_over() && !it->joins ? SKUA_DONE : SKUA_YIELD;
+	return is_over() && !it->joins && !it->waits ? SKUA_DONE : SKUA_YIELD;
 }
 
 /* ---- the program ------------------------------------------------------------------ */

@@ -11,8 +11,7 @@
 
 #define SOON_NS  UINT64_C(3000000)
 #define CAPACITY 2u
-#define KINDS    (SKUA_SELECT_TIME + 1) /* of the world */
-#define UNKNOWN  (SKUA_SELECT_IO + 1)
+#define KINDS    (SKUA_SELECT_GROUP + 1)
 
 /* An object of each kind, none of which is ready. */
 struct world {
@@ -28,19 +27,22 @@ struct world {
 	struct skua_semaphore semaphore;
 	struct skua_event event;
 	struct skua_notify notify;
-	struct skua_task task;
-	struct skua_event ends; /* of the task */
-	struct skua_wait task_wait;
+	struct ending {
+		struct skua_task task; /* first */
+		struct skua_event ends;
+		struct skua_wait wait;
+	} ending, member;
+	struct skua_group group; /* of the member */
 	struct skua_select_case cases[KINDS];
 	uint64_t got[KINDS];
 	struct skua_runtime *rt;
 };
 
-static inline enum skua_poll poll_task(struct skua_task *self)
+static inline enum skua_poll poll_ending(struct skua_task *self)
 {
-	struct world *w = SKUA_CONTAINER_OF(self, struct world, task);
+	struct ending *it = (struct ending *)self;
 
-	return skua_event_wait_poll(self, &w->ends, &w->task_wait,
+	return skua_event_wait_poll(self, &it->ends, &it->wait,
 				    SKUA_FOREVER_NS) == -EAGAIN
 		       ? SKUA_PENDING
 		       : SKUA_DONE;
@@ -72,8 +74,11 @@ static inline void world_init(struct world *w, struct skua_runtime *rt)
 	assert_int_equal(skua_watch_init(&w->watch, w->value, 8), 0);
 	assert_int_equal(skua_mutex_lock_try(&w->mutex), 0);
 	assert_int_equal(skua_semaphore_init(&w->semaphore, 1), 0);
-	w->task = (struct skua_task)SKUA_TASK_INIT(poll_task);
-	spawn(rt, &w->task);
+	w->ending.task = (struct skua_task)SKUA_TASK_INIT(poll_ending);
+	spawn(rt, &w->ending.task);
+	w->member.task = (struct skua_task)SKUA_TASK_INIT(poll_ending);
+	assert_int_equal(skua_group_init(&w->group, rt), 0);
+	assert_int_equal(skua_group_spawn(&w->group, &w->member.task), 0);
 	set_case(w, SKUA_SELECT_NEVER, NULL, 0);
 	set_case(w, SKUA_SELECT_SEND, &w->full, 0);
 	w->got[SKUA_SELECT_SEND] = 77;
@@ -85,8 +90,18 @@ static inline void world_init(struct world *w, struct skua_runtime *rt)
 	set_case(w, SKUA_SELECT_PERMITS, &w->semaphore, 3);
 	set_case(w, SKUA_SELECT_EVENT, &w->event, 0);
 	set_case(w, SKUA_SELECT_NOTIFY, &w->notify, 0);
-	set_case(w, SKUA_SELECT_JOIN, &w->task, 0);
+	set_case(w, SKUA_SELECT_JOIN, &w->ending.task, 0);
 	set_case(w, SKUA_SELECT_TIME, NULL, SKUA_FOREVER_NS);
+	set_case(w, SKUA_SELECT_GROUP, &w->group, 0);
+}
+
+/* End the task, which may be joined already, and the member. */
+static inline void world_end(struct world *w, bool joined)
+{
+	assert_int_equal(skua_event_set(&w->ending.ends), 0);
+	assert_int_equal(skua_task_join(&w->ending.task), joined ? -EINVAL : 0);
+	assert_int_equal(skua_event_set(&w->member.ends), 0);
+	assert_int_equal(skua_group_wait(&w->group), 0);
 }
 
 /* For calls by the thread that has the mutex. */
@@ -129,7 +144,10 @@ static inline void make_ready(struct world *w, unsigned kind)
 		assert_int_equal(skua_notify_one(&w->notify), 0);
 		break;
 	case SKUA_SELECT_JOIN:
-		assert_int_equal(skua_event_set(&w->ends), 0);
+		assert_int_equal(skua_event_set(&w->ending.ends), 0);
+		break;
+	case SKUA_SELECT_GROUP:
+		assert_int_equal(skua_event_set(&w->member.ends), 0);
 		break;
 	default:
 		break;
@@ -143,7 +161,8 @@ static inline bool has_item(unsigned kind)
 
 static inline bool ready_later(unsigned kind)
 {
-	return kind != SKUA_SELECT_NEVER && kind != SKUA_SELECT_TIME;
+	return kind != SKUA_SELECT_NEVER && kind != SKUA_SELECT_TIME &&
+	       kind != SKUA_SELECT_IO;
 }
 
 /* Nothing is left behind, and no case but @kind has had an effect. KINDS: none has.
@@ -183,9 +202,9 @@ static inline void check_world(struct world *w, unsigned kind, bool made)
 	assert_null(w->event.waiters.first);
 	assert_null(w->notify.waiters.first);
 	assert_int_equal(skua_notify_wait(&w->notify, 0), -ETIMEDOUT);
-	assert_int_equal(skua_event_set(&w->ends), 0);
-	assert_int_equal(skua_task_join(&w->task),
-			 kind == SKUA_SELECT_JOIN ? -EINVAL : 0);
+	/* The state of a group that was waited for is the first one. */
+	assert_true((w->group.state == 0) == (kind == SKUA_SELECT_GROUP));
+	world_end(w, kind == SKUA_SELECT_JOIN);
 	(void)made;
 }
 

@@ -31,7 +31,7 @@ TEST(select__null_or_bad_number__einval)
 	assert_int_equal(skua_select(w.cases, 1, 2, 0), -EINVAL);
 	assert_int_equal(skua_select_try(NULL, 1, 0), -EINVAL);
 	assert_int_equal(skua_select_try(w.cases, 0, 0), -EINVAL);
-	w.cases[0].kind = (enum skua_select_kind)UNKNOWN;
+	w.cases[0].kind = (enum skua_select_kind)KINDS;
 	w.cases[0].object = &w;
 	assert_int_equal(skua_select(w.cases, KINDS, 0, 0), -EINVAL);
 	w.cases[0].kind = (enum skua_select_kind) - 1;
@@ -399,8 +399,7 @@ TEST(select__closed_objects__errors_of_their_cases)
 		/* Again, at once. */
 		leave_mutex_out(&w);
 		assert_int_equal(skua_select_try(w.cases, KINDS, 0), kind);
-		assert_int_equal(skua_event_set(&w.ends), 0);
-		join(&w.task);
+		world_end(&w, false);
 	}
 	destroy(rt);
 }
@@ -446,7 +445,6 @@ TEST(select__items_overwritten__number_missed)
 			 SKUA_SELECT_SUBSCRIPTION);
 	assert_int_equal(it->code, 0);
 	assert_int_equal(w.got[SKUA_SELECT_SUBSCRIPTION], 3);
-	assert_int_equal(skua_event_set(&w.ends), 0);
-	join(&w.task);
+	world_end(&w, false);
 	destroy(rt);
 }

@@ -126,8 +126,7 @@ TEST(select__two_granted__the_loser_passes_its_grant_on)
 		assert_int_equal(user_end(&it), pair.kinds[0]);
 		assert_int_equal(user_end(&next),
 				 next.number == SKUA_SELECT_RECEIVE ? 42 : 0);
-		assert_int_equal(skua_event_set(&w.ends), 0);
-		join(&w.task);
+		world_end(&w, false);
 	}
 	destroy(rt);
 }
@@ -147,18 +146,18 @@ TEST(select__two_granted__the_loser_gives_back)
 		.world = &w, .kinds = { SKUA_SELECT_EVENT, SKUA_SELECT_PERMITS }
 	};
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		const unsigned kinds[] = { SKUA_SELECT_PERMITS,
 					   SKUA_SELECT_RECEIVE,
-					   SKUA_SELECT_NOTIFY,
-					   SKUA_SELECT_JOIN };
+					   SKUA_SELECT_NOTIFY, SKUA_SELECT_JOIN,
+					   SKUA_SELECT_GROUP };
 
 		both.task = (struct skua_task)SKUA_TASK_INIT(make_both_ready);
 		both.kinds[1] = pair.kinds[1] = kinds[i];
 		world_init(&w, rt);
 		user_start(&it, rt, true, select_pair, &pair);
 		wait_for_waiters(&w.event.waiters, 1);
-		if (kinds[i] != SKUA_SELECT_JOIN)
+		if (i < 3)
 			wait_for_waiters(kinds[i] == SKUA_SELECT_NOTIFY
 						 ? &w.notify.waiters
 						 : list_of(&w, kinds[i]),
@@ -174,8 +173,7 @@ TEST(select__two_granted__the_loser_gives_back)
 				skua_channel_receive_try(&w.empty, &item), 0);
 		if (kinds[i] == SKUA_SELECT_NOTIFY)
 			assert_int_equal(skua_notify_wait(&w.notify, 0), 0);
-		assert_int_equal(skua_event_set(&w.ends), 0);
-		join(&w.task);
+		world_end(&w, false);
 	}
 	destroy(rt);
 }

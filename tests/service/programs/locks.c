@@ -174,6 +174,17 @@ static void wait_for_event(void *arg)
 	skua_event_wait(&event, SKUA_FOREVER_NS);
 }
 
+static enum skua_poll never(struct skua_task *self)
+{
+	(void)self;
+	return SKUA_PENDING;
+}
+
+static struct skua_task joined = SKUA_TASK_INIT(never);
+static struct skua_task member = SKUA_TASK_INIT(never);
+static struct skua_task selected = SKUA_TASK_INIT(never);
+static struct skua_group group, group_of_selected;
+
 static void wait_for_either(void *arg)
 {
 	struct skua_select_case cases[] = {
@@ -182,12 +193,17 @@ static void wait_for_either(void *arg)
 		SKUA_SELECT_CASE(SKUA_SELECT_LOCK, &first, NULL, 0),
 		SKUA_SELECT_CASE(SKUA_SELECT_TIME, NULL, NULL, 1ull << 62),
 		SKUA_SELECT_CASE(SKUA_SELECT_IO, &silent, NULL, POLLIN),
+		SKUA_SELECT_CASE(SKUA_SELECT_GROUP, &group_of_selected, NULL,
+				 0),
 	};
 	int fds[2];
 
 	(void)arg;
 	if (pipe(fds) != 0 || skua_io_attach(rt, fds[0], 0, &silent) != 0)
 		die("pipe() or skua_io_attach()");
+	if (skua_group_init(&group_of_selected, rt) != 0 ||
+	    skua_group_spawn(&group_of_selected, &selected) != 0)
+		die("skua_group_spawn()");
 	skua_select(cases, sizeof(cases) / sizeof(*cases), 0, SKUA_FOREVER_NS);
 }
 
@@ -233,16 +249,6 @@ static void wait_to_write(void *arg)
 	(void)arg;
 	skua_rwlock_write(&table, SKUA_FOREVER_NS);
 }
-
-static enum skua_poll never(struct skua_task *self)
-{
-	(void)self;
-	return SKUA_PENDING;
-}
-
-static struct skua_task joined = SKUA_TASK_INIT(never);
-static struct skua_task member = SKUA_TASK_INIT(never);
-static struct skua_group group;
 
 static void wait_for_task(void *arg)
 {
