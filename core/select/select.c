@@ -55,6 +55,8 @@ static bool operands_fit(const struct skua_select_case *it)
 	case SKUA_SELECT_NOTIFY:
 	case SKUA_SELECT_JOIN:
 	case SKUA_SELECT_GROUP:
+	case SKUA_SELECT_READ_LOCK:
+	case SKUA_SELECT_WRITE_LOCK:
 		return it->object;
 	case SKUA_SELECT_IO:
 		return it->object && ready_events_fit(it->amount);
@@ -118,6 +120,10 @@ static int try_case(struct skua_select_case *it)
 		return skua_io_wait_try(handle_of(it), (short)it->amount);
 	case SKUA_SELECT_GROUP:
 		return select_group_try(it->object);
+	case SKUA_SELECT_READ_LOCK:
+		return skua_rwlock_read_try(it->object);
+	case SKUA_SELECT_WRITE_LOCK:
+		return skua_rwlock_write_try(it->object);
 	}
 	return -EINVAL;
 }
@@ -159,6 +165,12 @@ static const struct wait_verb *verb_of(struct skua_select_case *it,
 				   object);
 		*amount = (uintptr_t)*object;
 		return verb;
+	case SKUA_SELECT_READ_LOCK:
+		*amount = 0;
+		return &rwlock_read_verb;
+	case SKUA_SELECT_WRITE_LOCK:
+		*amount = 1;
+		return &rwlock_write_verb;
 	case SKUA_SELECT_NEVER:
 	case SKUA_SELECT_JOIN:
 	case SKUA_SELECT_GROUP:

@@ -18,8 +18,8 @@
  */
 #include <errno.h>
 
-#include "core/wait/await.h"
 #include "core/base/hot.h"
+#include "core/sync/verbs.h"
 #include "skua/sync.h"
 
 #define WAITERS UINT64_C(1)
@@ -271,12 +271,31 @@ static int lock_step(struct skua_wait *wait, void *object, bool granted,
 	return code;
 }
 
-static const struct wait_verb verbs[] = {
-	[READS] = WAIT_VERB(lock_step, READ, skua_rwlock,
-			    offsetof(struct skua_rwlock, writer)),
-	[WRITES] = WAIT_VERB(lock_step, WRITE, skua_rwlock,
-			     offsetof(struct skua_rwlock, writer)),
-};
+/* Leave the lock, which an unlock has admitted the wait to. */
+static void give_back(struct skua_wait *wait, void *object)
+{
+	struct skua_rwlock *lock = object;
+
+	if (wait->amount == READS) {
+		unlock(lock, READER, 0);
+		return;
+	}
+	/* Relaxed: see writer_of(). */
+	atomic_store_relaxed(writer_of(lock), 0);
+	unlock(lock, WRITER, 0);
+}
+
+const struct wait_verb rwlock_read_verb =
+	WAIT_VERB_GIVES(lock_step, READ, skua_rwlock,
+			offsetof(struct skua_rwlock, writer), give_back);
+const struct wait_verb rwlock_write_verb =
+	WAIT_VERB_GIVES(lock_step, WRITE, skua_rwlock,
+			offsetof(struct skua_rwlock, writer), give_back);
+
+static const struct wait_verb *verb_of(uint64_t how)
+{
+	return how == READS ? &rwlock_read_verb : &rwlock_write_verb;
+}
 
 static __attribute__((noinline)) int
 lock_by_call(struct skua_rwlock *lock, uint64_t how, uint64_t deadline_ns)
@@ -291,7 +310,7 @@ lock_by_call(struct skua_rwlock *lock, uint64_t how, uint64_t deadline_ns)
 		return 0;
 	if (writes(lock, self))
 		return -EDEADLK;
-	return await(&verbs[how], lock, how, deadline_ns);
+	return await(verb_of(how), lock, how, deadline_ns);
 }
 
 static int lock_poll(struct skua_task *self, struct skua_rwlock *lock,
@@ -307,7 +326,7 @@ static int lock_poll(struct skua_task *self, struct skua_rwlock *lock,
 		if (writes(lock, (uintptr_t)self))
 			return -EDEADLK;
 	}
-	return await_poll(self, wait, &verbs[how], lock, how, deadline_ns);
+	return await_poll(self, wait, verb_of(how), lock, how, deadline_ns);
 }
 
 static int lock_try(struct skua_rwlock *lock, uint64_t how)

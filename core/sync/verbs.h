@@ -12,6 +12,8 @@ VERB(mutex_verb);
 VERB(semaphore_verb); /* amount: of permits */
 VERB(event_verb);
 VERB(notify_verb);
+VERB(rwlock_read_verb);  /* amount: 0 */
+VERB(rwlock_write_verb); /* amount: 1 */
 #undef VERB
 
 /* notify_take - take the notification that is kept, if there is one */

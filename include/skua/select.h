@@ -66,6 +66,8 @@ SKUA_BEGIN_DECLS
  *                  is; @amount: POLLIN or POLLOUT. The @code of a case that took effect is
  *                  the events, or an error. In at most one case for each of the two
  * @SKUA_SELECT_GROUP: skua_group_wait(); @object: group. In at most one case of a select
+ * @SKUA_SELECT_READ_LOCK: skua_rwlock_read(); @object: rwlock
+ * @SKUA_SELECT_WRITE_LOCK: skua_rwlock_write(); @object: rwlock
  *
  * A descriptor. A case for it is a wait until it is ready: no byte is read or written, and
  * no connection accepted. When the call has returned the case, the caller reads, writes or
@@ -93,6 +95,8 @@ enum skua_select_kind {
 	SKUA_SELECT_TIME,
 	SKUA_SELECT_IO,
 	SKUA_SELECT_GROUP,
+	SKUA_SELECT_READ_LOCK,
+	SKUA_SELECT_WRITE_LOCK,
 };
 
 /**

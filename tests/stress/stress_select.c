@@ -3,12 +3,13 @@
  * stress_select.c - fibers, polls and threads that select, all at once
  *
  * Two runtimes share the objects. Each user selects some cases at random: sends to and
- * receives from two small channels, permits, a mutex, a notification, an event, the end of
- * a child, or of the group of a child, a time. Many selects have a deadline that is near; polls withdraw some. Other
- * users wait for the same objects alone. A thread cancels fibers, which are spawned again.
- * Checked: each item that was sent is received once; the mutex has one holder; no permit
- * is lost; each child ends once. A waiter that is not woken hangs the program: each
- * wait without a deadline also waits for the event that is set at the end.
+ * receives from two small channels, permits, a mutex, a rwlock, a notification, an event, the
+ * end of a child, or of the group of a child, a time. Many selects have a deadline that is
+ * near; polls withdraw some. Other users wait for the same objects alone. A thread cancels
+ * fibers, which are spawned again. Checked: each item that was sent is received once; the
+ * mutex has one holder, and the rwlock one writer and no reader beside it; no permit is lost;
+ * each child ends once. A waiter that is not woken hangs the program: each wait without a
+ * deadline also waits for the event that is set at the end.
  */
 #include <errno.h>
 #include <sched.h>
@@ -33,6 +34,8 @@ static struct {
 	struct skua_notify notify;
 	struct skua_event over, flicker;
 	uint64_t under_mutex; /* plain, under the mutex */
+	struct skua_rwlock table;
+	uint64_t in_table[2]; /* plain, under the rwlock: two equal numbers */
 } shared;
 
 static atomic_u64 done, given_up, cancels, with_permit, in_mutex, numbers;
@@ -125,7 +128,13 @@ static void add_random(struct choice *it, struct skua_runtime *rt)
 	struct rng *rng = &it->rng;
 	struct skua_channel *channel = &shared.channels[rng_below(rng, 2)];
 
-	switch (rng_below(rng, 11)) {
+	switch (rng_below(rng, 12)) {
+	case 11:
+		add_case(it,
+			 rng_below(rng, 2) ? SKUA_SELECT_READ_LOCK
+					   : SKUA_SELECT_WRITE_LOCK,
+			 &shared.table, 0);
+		break;
 	case 10:
 		if (it->group_lives)
 			break;
@@ -216,6 +225,18 @@ static void take_case(struct choice *it, struct skua_select_case *won,
 	case SKUA_SELECT_GROUP:
 		it->group_lives = false;
 		break;
+	case SKUA_SELECT_READ_LOCK:
+		linger(&it->rng, may_yield);
+		if (shared.in_table[0] != shared.in_table[1])
+			stress_fail("a reader beside a writer");
+		stress_check(skua_rwlock_read_unlock(&shared.table), "unlock");
+		break;
+	case SKUA_SELECT_WRITE_LOCK:
+		shared.in_table[0]++;
+		linger(&it->rng, may_yield);
+		shared.in_table[1]++;
+		stress_check(skua_rwlock_write_unlock(&shared.table), "unlock");
+		break;
 	default:
 		break;
 	}
@@ -248,7 +269,12 @@ static void wait_alone(struct choice *it)
 	struct skua_channel *channel = &shared.channels[rng_below(&it->rng, 2)];
 	uint64_t until_ns = soon(&it->rng), item;
 
-	switch (rng_below(&it->rng, 4)) {
+	switch (rng_below(&it->rng, 5)) {
+	case 4:
+		if (!settled(skua_rwlock_read(&shared.table, until_ns)))
+			stress_check(skua_rwlock_read_unlock(&shared.table),
+				     "unlock");
+		break;
 	case 0:
 		item = atomic_fetch_add_relaxed(&numbers, 1);
 		if (!settled(skua_channel_send(channel, &item, until_ns)))

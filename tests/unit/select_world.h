@@ -11,7 +11,7 @@
 
 #define SOON_NS  UINT64_C(3000000)
 #define CAPACITY 2u
-#define KINDS    (SKUA_SELECT_GROUP + 1)
+#define KINDS    (SKUA_SELECT_WRITE_LOCK + 1)
 
 /* An object of each kind, none of which is ready. */
 struct world {
@@ -33,6 +33,8 @@ struct world {
 		struct skua_wait wait;
 	} ending, member;
 	struct skua_group group; /* of the member */
+	/* Held for writing, and for reading, by the thread that has the mutex. */
+	struct skua_rwlock to_read, to_write;
 	struct skua_select_case cases[KINDS];
 	uint64_t got[KINDS];
 	struct skua_runtime *rt;
@@ -93,6 +95,10 @@ static inline void world_init(struct world *w, struct skua_runtime *rt)
 	set_case(w, SKUA_SELECT_JOIN, &w->ending.task, 0);
 	set_case(w, SKUA_SELECT_TIME, NULL, SKUA_FOREVER_NS);
 	set_case(w, SKUA_SELECT_GROUP, &w->group, 0);
+	assert_int_equal(skua_rwlock_write_try(&w->to_read), 0);
+	set_case(w, SKUA_SELECT_READ_LOCK, &w->to_read, 0);
+	assert_int_equal(skua_rwlock_read_try(&w->to_write), 0);
+	set_case(w, SKUA_SELECT_WRITE_LOCK, &w->to_write, 0);
 }
 
 /* End the task, which may be joined already, and the member. */
@@ -104,10 +110,13 @@ static inline void world_end(struct world *w, bool joined)
 	assert_int_equal(skua_group_wait(&w->group), 0);
 }
 
-/* For calls by the thread that has the mutex. */
-static inline void leave_mutex_out(struct world *w)
+/* For calls by the thread that has the locks, except of kind @ready. */
+static inline void leave_locks_out(struct world *w, unsigned ready)
 {
-	w->cases[SKUA_SELECT_LOCK].kind = SKUA_SELECT_NEVER;
+	if (ready != SKUA_SELECT_LOCK)
+		w->cases[SKUA_SELECT_LOCK].kind = SKUA_SELECT_NEVER;
+	if (ready != SKUA_SELECT_READ_LOCK)
+		w->cases[SKUA_SELECT_READ_LOCK].kind = SKUA_SELECT_NEVER;
 }
 
 /* Make a case ready. By the thread that has the mutex. */
@@ -148,6 +157,12 @@ static inline void make_ready(struct world *w, unsigned kind)
 		break;
 	case SKUA_SELECT_GROUP:
 		assert_int_equal(skua_event_set(&w->member.ends), 0);
+		break;
+	case SKUA_SELECT_READ_LOCK:
+		assert_int_equal(skua_rwlock_write_unlock(&w->to_read), 0);
+		break;
+	case SKUA_SELECT_WRITE_LOCK:
+		assert_int_equal(skua_rwlock_read_unlock(&w->to_write), 0);
 		break;
 	default:
 		break;
@@ -196,6 +211,14 @@ static inline void check_world(struct world *w, unsigned kind, bool made)
 	if (kind != SKUA_SELECT_LOCK)
 		assert_int_equal(skua_mutex_unlock(&w->mutex), 0);
 	assert_int_equal(skua_mutex_destroy(&w->mutex), 0);
+	assert_null(w->to_read.waiters.first);
+	if (kind != SKUA_SELECT_READ_LOCK)
+		assert_int_equal(skua_rwlock_write_unlock(&w->to_read), 0);
+	assert_int_equal(skua_rwlock_destroy(&w->to_read), 0);
+	assert_null(w->to_write.waiters.first);
+	if (kind != SKUA_SELECT_WRITE_LOCK)
+		assert_int_equal(skua_rwlock_read_unlock(&w->to_write), 0);
+	assert_int_equal(skua_rwlock_destroy(&w->to_write), 0);
 	assert_null(w->semaphore.waiters.first);
 	assert_int_equal(skua_semaphore_permits(&w->semaphore),
 			 kind == SKUA_SELECT_PERMITS ? 0 : 1);
@@ -208,10 +231,15 @@ static inline void check_world(struct world *w, unsigned kind, bool made)
 	(void)made;
 }
 
-/* Does a fiber or thread that has got the mutex give it back? */
+/* Give back the lock that a select has got. Return: @at; an error. */
 static inline int release(struct world *w, int at)
 {
 	if (at == SKUA_SELECT_LOCK && skua_mutex_unlock(&w->mutex))
+		return -EPERM;
+	if (at == SKUA_SELECT_READ_LOCK && skua_rwlock_read_unlock(&w->to_read))
+		return -EPERM;
+	if (at == SKUA_SELECT_WRITE_LOCK &&
+	    skua_rwlock_write_unlock(&w->to_write))
 		return -EPERM;
 	return at;
 }

@@ -23,7 +23,7 @@ TEST(select__null_or_bad_number__einval)
 	struct skua_select_case *permits = &w.cases[SKUA_SELECT_PERMITS];
 
 	world_init(&w, rt);
-	leave_mutex_out(&w);
+	leave_locks_out(&w, KINDS);
 	assert_int_equal(skua_select(NULL, 1, 0, 0), -EINVAL);
 	assert_int_equal(skua_select(w.cases, 0, 0, 0), -EINVAL);
 	assert_int_equal(skua_select(w.cases, SKUA_SELECT_MAX_CASES + 1, 0, 0),
@@ -41,7 +41,7 @@ TEST(select__null_or_bad_number__einval)
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct skua_select_case *it = &w.cases[i];
 
-		if (i == SKUA_SELECT_LOCK)
+		if (i == SKUA_SELECT_LOCK || i == SKUA_SELECT_READ_LOCK)
 			continue;
 		assert_int_equal(check_null(it, &it->object),
 				 ready_later(i) ? -EINVAL : -EAGAIN);
@@ -50,8 +50,10 @@ TEST(select__null_or_bad_number__einval)
 					 ? -EINVAL
 					 : -EAGAIN);
 	}
-	w.cases[0].kind = SKUA_SELECT_LOCK;
 	w.cases[0].object = NULL;
+	w.cases[0].kind = SKUA_SELECT_LOCK;
+	assert_int_equal(skua_select_try(w.cases, 1, 0), -EINVAL);
+	w.cases[0].kind = SKUA_SELECT_READ_LOCK;
 	assert_int_equal(skua_select_try(w.cases, 1, 0), -EINVAL);
 	w.cases[0].kind = SKUA_SELECT_NEVER;
 	permits->amount = 0;
@@ -105,8 +107,7 @@ TEST(select__case_ready_before__taken_at_once)
 		if (!ready_later(kind))
 			continue;
 		world_init(&w, rt);
-		if (kind != SKUA_SELECT_LOCK)
-			leave_mutex_out(&w);
+		leave_locks_out(&w, kind);
 		make_ready(&w, kind);
 		/* A task ends a moment later. */
 		do
@@ -133,6 +134,8 @@ static void wait_until_armed(struct world *w)
 	wait_for_waiters(&w->semaphore.waiters, 1);
 	wait_for_waiters(&w->event.waiters, 1);
 	wait_for_waiters(&w->notify.waiters, 1);
+	wait_for_waiters(&w->to_read.waiters, 1);
+	wait_for_waiters(&w->to_write.waiters, 1);
 }
 
 TEST(select__case_ready_while_waiting__wakes)
@@ -191,7 +194,7 @@ TEST(select__deadline__no_effect)
 
 	for (unsigned i = 0; i < 2; i++) {
 		world_init(&w, rt);
-		leave_mutex_out(&w);
+		leave_locks_out(&w, KINDS);
 		assert_int_equal(skua_select_try(w.cases, KINDS, 0), -EAGAIN);
 		assert_int_equal(skua_select(w.cases, KINDS, 0,
 					     i ? skua_now_ns() + SOON_NS : 0),
@@ -397,7 +400,7 @@ TEST(select__closed_objects__errors_of_their_cases)
 							     ? -ESHUTDOWN
 							     : -EPIPE);
 		/* Again, at once. */
-		leave_mutex_out(&w);
+		leave_locks_out(&w, KINDS);
 		assert_int_equal(skua_select_try(w.cases, KINDS, 0), kind);
 		world_end(&w, false);
 	}
@@ -410,6 +413,7 @@ TEST(select__held_mutex_and_joined_task__errors)
 	struct world w;
 
 	world_init(&w, rt);
+	leave_locks_out(&w, SKUA_SELECT_LOCK);
 	assert_int_equal(skua_mutex_unlock(&w.mutex), 0);
 	assert_int_equal(skua_select_try(w.cases, KINDS, 0), SKUA_SELECT_LOCK);
 	/* The caller has it already. */
@@ -433,7 +437,7 @@ TEST(select__items_overwritten__number_missed)
 	struct world w;
 
 	world_init(&w, rt);
-	leave_mutex_out(&w);
+	leave_locks_out(&w, KINDS);
 	it = &w.cases[SKUA_SELECT_SUBSCRIPTION];
 	for (uint64_t i = 0; i < CAPACITY + 3; i++)
 		assert_int_equal(skua_broadcast_send(&w.broadcast, &i), 0);
