@@ -34,9 +34,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/channel/item.h"
 #include "core/base/hot.h"
-#include "core/wait/await.h"
+#include "core/channel/item.h"
+#include "core/channel/verbs.h"
 
 #define WAITS   UINT64_C(1)
 #define CLOSED  UINT64_C(2)
@@ -326,14 +326,14 @@ static int send_step(struct skua_wait *wait, void *object, bool granted,
 	return code == 0 ? send(spsc, item) : code;
 }
 
-static const struct wait_verb receive_verb = {
+const struct wait_verb spsc_receive_verb = {
 	.step = receive_step,
 	.kind = AREA_WAITS_SPSC_RECEIVE,
 	.waiters = offsetof(struct skua_spsc, receivers),
 	.holder = WAIT_NO_HOLDER,
 };
 
-static const struct wait_verb send_verb = {
+const struct wait_verb spsc_send_verb = {
 	.step = send_step,
 	.kind = AREA_WAITS_SPSC_SEND,
 	.waiters = offsetof(struct skua_spsc, senders),
@@ -374,8 +374,8 @@ int skua_spsc_receive(struct skua_spsc *spsc, void *item, uint64_t deadline_ns)
 	if (code)
 		return code;
 	code = receive(spsc, item);
-	return code == -EAGAIN ? await(&receive_verb, spsc, (uintptr_t)item,
-				       deadline_ns)
+	return code == -EAGAIN ? await(&spsc_receive_verb, spsc,
+				       (uintptr_t)item, deadline_ns)
 			       : code;
 }
 
@@ -387,9 +387,9 @@ int skua_spsc_send(struct skua_spsc *spsc, const void *item,
 	if (code)
 		return code;
 	code = send(spsc, item);
-	return code == -EAGAIN
-		       ? await(&send_verb, spsc, (uintptr_t)item, deadline_ns)
-		       : code;
+	return code == -EAGAIN ? await(&spsc_send_verb, spsc, (uintptr_t)item,
+				       deadline_ns)
+			       : code;
 }
 
 int skua_spsc_receive_poll(struct skua_task *self, struct skua_spsc *spsc,
@@ -405,7 +405,7 @@ int skua_spsc_receive_poll(struct skua_task *self, struct skua_spsc *spsc,
 		if (code != -EAGAIN)
 			return code;
 	}
-	return await_poll(self, wait, &receive_verb, spsc, (uintptr_t)item,
+	return await_poll(self, wait, &spsc_receive_verb, spsc, (uintptr_t)item,
 			  deadline_ns);
 }
 
@@ -422,7 +422,7 @@ int skua_spsc_send_poll(struct skua_task *self, struct skua_spsc *spsc,
 		if (code != -EAGAIN)
 			return code;
 	}
-	return await_poll(self, wait, &send_verb, spsc, (uintptr_t)item,
+	return await_poll(self, wait, &spsc_send_verb, spsc, (uintptr_t)item,
 			  deadline_ns);
 }
 

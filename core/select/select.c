@@ -46,6 +46,8 @@ static bool operands_fit(const struct skua_select_case *it)
 	case SKUA_SELECT_RECEIVE:
 	case SKUA_SELECT_ONESHOT:
 	case SKUA_SELECT_WATCH:
+	case SKUA_SELECT_SPSC_SEND:
+	case SKUA_SELECT_SPSC_RECEIVE:
 		return it->object && it->item;
 	case SKUA_SELECT_PERMITS:
 		return it->object && it->amount > 0 &&
@@ -124,6 +126,10 @@ static int try_case(struct skua_select_case *it)
 		return skua_rwlock_read_try(it->object);
 	case SKUA_SELECT_WRITE_LOCK:
 		return skua_rwlock_write_try(it->object);
+	case SKUA_SELECT_SPSC_SEND:
+		return skua_spsc_send_try(it->object, it->item);
+	case SKUA_SELECT_SPSC_RECEIVE:
+		return skua_spsc_receive_try(it->object, it->item);
 	}
 	return -EINVAL;
 }
@@ -171,6 +177,10 @@ static const struct wait_verb *verb_of(struct skua_select_case *it,
 	case SKUA_SELECT_WRITE_LOCK:
 		*amount = 1;
 		return &rwlock_write_verb;
+	case SKUA_SELECT_SPSC_SEND:
+		return &spsc_send_verb;
+	case SKUA_SELECT_SPSC_RECEIVE:
+		return &spsc_receive_verb;
 	case SKUA_SELECT_NEVER:
 	case SKUA_SELECT_JOIN:
 	case SKUA_SELECT_GROUP:

@@ -68,6 +68,10 @@ SKUA_BEGIN_DECLS
  * @SKUA_SELECT_GROUP: skua_group_wait(); @object: group. In at most one case of a select
  * @SKUA_SELECT_READ_LOCK: skua_rwlock_read(); @object: rwlock
  * @SKUA_SELECT_WRITE_LOCK: skua_rwlock_write(); @object: rwlock
+ * @SKUA_SELECT_SPSC_SEND: skua_spsc_send(); @object: spsc, @item: the item. In at most one
+ *                         case of a select
+ * @SKUA_SELECT_SPSC_RECEIVE: skua_spsc_receive(); @object: spsc, @item: receives the item.
+ *                            In at most one case of a select
  *
  * A descriptor. A case for it is a wait until it is ready: no byte is read or written, and
  * no connection accepted. When the call has returned the case, the caller reads, writes or
@@ -97,6 +101,8 @@ enum skua_select_kind {
 	SKUA_SELECT_GROUP,
 	SKUA_SELECT_READ_LOCK,
 	SKUA_SELECT_WRITE_LOCK,
+	SKUA_SELECT_SPSC_SEND,
+	SKUA_SELECT_SPSC_RECEIVE,
 };
 
 /**
@@ -109,7 +115,7 @@ enum skua_select_kind {
  *
  * Memory of the caller. The fields @select and @wait are private to the library, and need
  * not be initialised. Cases may be used again when the call has returned. An object may be
- * in several cases, unless it is a task, a group or a descriptor: the kinds above say so.
+ * in several cases, except a task, a group, a descriptor and an spsc: see the kinds above.
  */
 struct skua_select_case {
 	enum skua_select_kind kind;

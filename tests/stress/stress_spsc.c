@@ -3,8 +3,8 @@
  * stress_spsc.c - numbers from one sender to one receiver, which give up again and again
  *
  * Each line has an spsc, a sender and a receiver: fibers, polls and threads in all
- * combinations, in two runtimes. Many calls have a deadline that is near; the main thread
- * cancels fibers, which another fiber replaces, and closes lines before all was sent.
+ * combinations, in two runtimes. Some calls are cases of a select. Many have a deadline that is
+ * near; the main thread cancels fibers, which another fiber replaces, and closes lines before all was sent.
  * Checked: each number that was sent is received once, in order. A side that is not woken
  * hangs the program.
  */
@@ -36,6 +36,9 @@ struct party {
 	uint64_t number, deadline_ns;
 	enum kind kind;
 	bool sends;
+	bool selects; /* in this call */
+	struct skua_select select;
+	struct skua_select_case one;
 	atomic_u32 ended;
 };
 
@@ -64,12 +67,37 @@ static void close_line(struct line *line)
 		stress_check(code, "close");
 }
 
+/* Choose the form of the next call. */
+static void choose(struct party *it)
+{
+	enum skua_select_kind kind =
+		it->sends ? SKUA_SELECT_SPSC_SEND : SKUA_SELECT_SPSC_RECEIVE;
+
+	it->deadline_ns = near_or_never(&it->rng);
+	it->selects = rng_below(&it->rng, 4) == 0;
+	it->one = (struct skua_select_case)SKUA_SELECT_CASE(
+		kind, &it->line->spsc, &it->number, 0);
+	it->select = (struct skua_select){ .cases = &it->one, .count = 1 };
+}
+
+static int call_select(struct party *it)
+{
+	int at = it->kind == POLL
+			 ? skua_select_poll(&it->task, &it->select, &it->wait,
+					    it->deadline_ns)
+			 : skua_select(&it->one, 1, 0, it->deadline_ns);
+
+	return at == 0 ? it->one.code : at;
+}
+
 static int call(struct party *it)
 {
 	struct skua_spsc *spsc = &it->line->spsc;
 
 	if (it->sends)
 		it->number = it->count;
+	if (it->selects)
+		return call_select(it);
 	if (it->kind == POLL)
 		return it->sends
 			       ? skua_spsc_send_poll(&it->task, spsc,
@@ -121,7 +149,7 @@ static void fiber_acts(struct skua_fiber *self)
 	struct party *it = (struct party *)self;
 
 	for (;;) {
-		it->deadline_ns = near_or_never(&it->rng);
+		choose(it);
 		if (!go_on(it, call(it))) {
 			end(it);
 			return;
@@ -138,7 +166,7 @@ static void *thread_acts(void *arg)
 	struct party *it = arg;
 
 	do
-		it->deadline_ns = near_or_never(&it->rng);
+		choose(it);
 	while (go_on(it, call(it)));
 	end(it);
 	return NULL;
@@ -157,7 +185,7 @@ static enum skua_poll poll_acts(struct skua_task *self)
 		int code;
 
 		if (!skua_wait_armed(&it->wait))
-			it->deadline_ns = near_or_never(&it->rng);
+			choose(it);
 		code = call(it);
 		if (code == -EAGAIN && rng_below(&it->rng, 4) == 0 &&
 		    skua_wait_cancel(self, &it->wait) == 0)

@@ -11,12 +11,14 @@
 
 #define SOON_NS  UINT64_C(3000000)
 #define CAPACITY 2u
-#define KINDS    (SKUA_SELECT_WRITE_LOCK + 1)
+#define KINDS    (SKUA_SELECT_SPSC_RECEIVE + 1)
 
 /* An object of each kind, none of which is ready. */
 struct world {
 	struct skua_channel full, empty;
 	uint64_t memory[2][SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
+	struct skua_spsc full_spsc, empty_spsc;
+	uint64_t spsc_memory[2][SKUA_SPSC_BYTES(CAPACITY, 8) / 8];
 	struct skua_oneshot oneshot;
 	struct skua_broadcast broadcast;
 	uint64_t items[SKUA_CHANNEL_BYTES(CAPACITY, 8) / 8];
@@ -99,6 +101,17 @@ static inline void world_init(struct world *w, struct skua_runtime *rt)
 	set_case(w, SKUA_SELECT_READ_LOCK, &w->to_read, 0);
 	assert_int_equal(skua_rwlock_read_try(&w->to_write), 0);
 	set_case(w, SKUA_SELECT_WRITE_LOCK, &w->to_write, 0);
+	assert_int_equal(
+		skua_spsc_init(&w->full_spsc, w->spsc_memory[0], CAPACITY, 8),
+		0);
+	for (unsigned i = 0; i < CAPACITY; i++)
+		assert_int_equal(skua_spsc_send_try(&w->full_spsc, &zero), 0);
+	assert_int_equal(
+		skua_spsc_init(&w->empty_spsc, w->spsc_memory[1], CAPACITY, 8),
+		0);
+	set_case(w, SKUA_SELECT_SPSC_SEND, &w->full_spsc, 0);
+	w->got[SKUA_SELECT_SPSC_SEND] = 77;
+	set_case(w, SKUA_SELECT_SPSC_RECEIVE, &w->empty_spsc, 0);
 }
 
 /* End the task, which may be joined already, and the member. */
@@ -164,6 +177,13 @@ static inline void make_ready(struct world *w, unsigned kind)
 	case SKUA_SELECT_WRITE_LOCK:
 		assert_int_equal(skua_rwlock_read_unlock(&w->to_write), 0);
 		break;
+	case SKUA_SELECT_SPSC_SEND:
+		assert_int_equal(skua_spsc_receive_try(&w->full_spsc, &item),
+				 0);
+		break;
+	case SKUA_SELECT_SPSC_RECEIVE:
+		assert_int_equal(skua_spsc_send_try(&w->empty_spsc, &item), 0);
+		break;
 	default:
 		break;
 	}
@@ -171,7 +191,8 @@ static inline void make_ready(struct world *w, unsigned kind)
 
 static inline bool has_item(unsigned kind)
 {
-	return kind >= SKUA_SELECT_RECEIVE && kind <= SKUA_SELECT_WATCH;
+	return (kind >= SKUA_SELECT_RECEIVE && kind <= SKUA_SELECT_WATCH) ||
+	       kind == SKUA_SELECT_SPSC_RECEIVE;
 }
 
 static inline bool ready_later(unsigned kind)
@@ -197,6 +218,14 @@ static inline void check_world(struct world *w, unsigned kind, bool made)
 	for (unsigned i = 0; i < CAPACITY; i++)
 		assert_int_equal(skua_channel_receive_try(&w->full, &item), 0);
 	assert_int_equal(item, kind == SKUA_SELECT_SEND ? 77 : 0);
+	assert_null(w->full_spsc.senders.first);
+	assert_null(w->empty_spsc.receivers.first);
+	assert_int_equal(skua_spsc_length(&w->full_spsc), CAPACITY);
+	assert_int_equal(skua_spsc_length(&w->empty_spsc), 0);
+	for (unsigned i = 0; i < CAPACITY; i++)
+		assert_int_equal(skua_spsc_receive_try(&w->full_spsc, &item),
+				 0);
+	assert_int_equal(item, kind == SKUA_SELECT_SPSC_SEND ? 77 : 0);
 	assert_null(w->oneshot.waiters.first);
 	assert_int_equal(skua_oneshot_receive_try(&w->oneshot, &item),
 			 kind == SKUA_SELECT_ONESHOT ? -EPIPE : -EAGAIN);

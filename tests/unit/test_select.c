@@ -46,7 +46,8 @@ TEST(select__null_or_bad_number__einval)
 		assert_int_equal(check_null(it, &it->object),
 				 ready_later(i) ? -EINVAL : -EAGAIN);
 		assert_int_equal(check_null(it, &it->item),
-				 has_item(i) || i == SKUA_SELECT_SEND
+				 has_item(i) || i == SKUA_SELECT_SEND ||
+						 i == SKUA_SELECT_SPSC_SEND
 					 ? -EINVAL
 					 : -EAGAIN);
 	}
@@ -136,6 +137,8 @@ static void wait_until_armed(struct world *w)
 	wait_for_waiters(&w->notify.waiters, 1);
 	wait_for_waiters(&w->to_read.waiters, 1);
 	wait_for_waiters(&w->to_write.waiters, 1);
+	wait_for_waiters(&w->full_spsc.senders, 1);
+	wait_for_waiters(&w->empty_spsc.receivers, 1);
 }
 
 TEST(select__case_ready_while_waiting__wakes)
@@ -362,9 +365,10 @@ TEST(select__closed_objects__errors_of_their_cases)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	const unsigned kinds[] = {
-		SKUA_SELECT_SEND,    SKUA_SELECT_RECEIVE,
-		SKUA_SELECT_ONESHOT, SKUA_SELECT_SUBSCRIPTION,
-		SKUA_SELECT_WATCH,   SKUA_SELECT_PERMITS
+		SKUA_SELECT_SEND,      SKUA_SELECT_RECEIVE,
+		SKUA_SELECT_ONESHOT,   SKUA_SELECT_SUBSCRIPTION,
+		SKUA_SELECT_WATCH,     SKUA_SELECT_PERMITS,
+		SKUA_SELECT_SPSC_SEND, SKUA_SELECT_SPSC_RECEIVE
 	};
 
 	for (unsigned i = 0; i < 2 * sizeof(kinds) / sizeof(*kinds); i++) {
@@ -390,6 +394,12 @@ TEST(select__closed_objects__errors_of_their_cases)
 			break;
 		case SKUA_SELECT_WATCH:
 			assert_int_equal(skua_watch_close(&w.watch), 0);
+			break;
+		case SKUA_SELECT_SPSC_SEND:
+			assert_int_equal(skua_spsc_close(&w.full_spsc), 0);
+			break;
+		case SKUA_SELECT_SPSC_RECEIVE:
+			assert_int_equal(skua_spsc_close(&w.empty_spsc), 0);
 			break;
 		default:
 			assert_int_equal(skua_semaphore_close(&w.semaphore), 0);

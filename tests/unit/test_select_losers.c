@@ -146,11 +146,13 @@ TEST(select__two_granted__the_loser_gives_back)
 		.world = &w, .kinds = { SKUA_SELECT_EVENT, SKUA_SELECT_PERMITS }
 	};
 
-	for (unsigned i = 0; i < 5; i++) {
-		const unsigned kinds[] = { SKUA_SELECT_PERMITS,
-					   SKUA_SELECT_RECEIVE,
-					   SKUA_SELECT_NOTIFY, SKUA_SELECT_JOIN,
-					   SKUA_SELECT_GROUP };
+	for (unsigned i = 0; i < 7; i++) {
+		const unsigned kinds[] = {
+			SKUA_SELECT_PERMITS,     SKUA_SELECT_RECEIVE,
+			SKUA_SELECT_NOTIFY,      SKUA_SELECT_JOIN,
+			SKUA_SELECT_GROUP,       SKUA_SELECT_SPSC_SEND,
+			SKUA_SELECT_SPSC_RECEIVE
+		};
 
 		both.task = (struct skua_task)SKUA_TASK_INIT(make_both_ready);
 		both.kinds[1] = pair.kinds[1] = kinds[i];
@@ -171,6 +173,12 @@ TEST(select__two_granted__the_loser_gives_back)
 		if (kinds[i] == SKUA_SELECT_RECEIVE)
 			assert_int_equal(
 				skua_channel_receive_try(&w.empty, &item), 0);
+		if (kinds[i] == SKUA_SELECT_SPSC_SEND)
+			assert_int_equal(
+				skua_spsc_send_try(&w.full_spsc, &item), 0);
+		if (kinds[i] == SKUA_SELECT_SPSC_RECEIVE)
+			assert_int_equal(
+				skua_spsc_receive_try(&w.empty_spsc, &item), 0);
 		if (kinds[i] == SKUA_SELECT_NOTIFY)
 			assert_int_equal(skua_notify_wait(&w.notify, 0), 0);
 		world_end(&w, false);
@@ -249,6 +257,28 @@ TEST(select__same_object_twice__one_effect)
 		make_ready(&w, kinds[i / 2]);
 		assert_int_equal(user_end(&it), kinds[i / 2]);
 		check_world(&w, kinds[i / 2], true);
+	}
+	destroy(rt);
+}
+
+/* One sender and one receiver at a time, also in one select. */
+TEST(select__same_spsc_twice__ebusy)
+{
+	const unsigned kinds[] = { SKUA_SELECT_SPSC_SEND,
+				   SKUA_SELECT_SPSC_RECEIVE };
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct skua_select_case cases[2];
+		struct world w;
+
+		world_init(&w, rt);
+		cases[0] = cases[1] = w.cases[kinds[i]];
+		assert_int_equal(skua_select(cases, 2, SKUA_SELECT_IN_ORDER,
+					     SKUA_FOREVER_NS),
+				 1);
+		assert_int_equal(cases[1].code, -EBUSY);
+		check_world(&w, KINDS, false);
 	}
 	destroy(rt);
 }
