@@ -285,13 +285,16 @@ struct area_channel {
 
 /* The same for one sender and one receiver. */
 struct area_spsc {
-	uint64_t tail; /* [ sent:61 | - | closed | - ] */
-	uint64_t reserved_1[15];
-	uint64_t head; /* [ received:61 | - | - | - ] */
-	uint64_t reserved_2[16];
+	uint64_t sent;
+	uint64_t reserved_1[2];
+	uint32_t flags; /* AREA_SPSC_CLOSED */
+	uint32_t reserved_2;
+	uint64_t reserved_3[12];
+	uint64_t received;
+	uint64_t reserved_4[16];
 	uint32_t mask; /* capacity - 1 */
 	uint32_t item_bytes;
-	uint64_t reserved_3[14];
+	uint64_t reserved_5[14];
 	struct area_waiters receivers;
 	struct area_waiters senders;
 };
@@ -304,8 +307,7 @@ struct area_oneshot {
 
 #define AREA_CHANNEL_CLOSED \
 	UINT64_C(1) /* of a tail, also that of a broadcast */
-#define AREA_SPSC_CLOSED    UINT64_C(2) /* of a tail */
-#define AREA_SPSC_ITEM      UINT64_C(8)
+#define AREA_SPSC_CLOSED    2u
 #define AREA_WATCH_CLOSED   UINT64_C(2)
 #define AREA_ONESHOT_SENT   UINT64_C(1)
 #define AREA_ONESHOT_TAKEN  UINT64_C(4)

@@ -29,9 +29,8 @@ static struct channel_state of_channel(const struct area_channel *channel)
 
 static struct channel_state of_spsc(const struct area_spsc *spsc)
 {
-	return of_queue(spsc->head / AREA_SPSC_ITEM,
-			spsc->tail / AREA_SPSC_ITEM, spsc->mask,
-			spsc->tail & AREA_SPSC_CLOSED);
+	return of_queue(spsc->received, spsc->sent, spsc->mask,
+			spsc->flags & AREA_SPSC_CLOSED);
 }
 
 static struct channel_state of_oneshot(const struct area_oneshot *oneshot)

@@ -2,33 +2,52 @@
 /**
  * spsc.c - a queue of bounded length, with a single sender and a single receiver
  *
- *	tail: [ ticket:61 | DRAINED | CLOSED | WAITS ]     head: [ ticket:61 | - | - | WAITS ]
+ * A ring (L. Lamport's queue). Each side has a ticket: the sender puts the item with ticket t
+ * into slot t % capacity, and stores t + 1; the receiver does the same with its own ticket.
+ * Each of them keeps a copy of the other's ticket, and reads it again only when the copy says
+ * that the ring is full or empty. So the cache line of a side moves once for many items.
  *
- * A ring (L. Lamport's queue). The sender puts the item with ticket t into slot t % capacity,
- * and adds 1 to the ticket of the tail; the receiver does the same with the head. Each of
- * them keeps a copy of the other's ticket, and reads it again only when the copy says that
- * the ring is full or empty. So the cache line of an index moves once for many items.
+ * Waiting. WAITS in the flags of a side says that the other side waits for its next ticket.
  *
- * Waiting. WAITS in the tail says that the receiver waits for an item; in the head, that the
- * sender waits for a place. A caller that is going to wait sets it in the word of the other
- * side, under its own list lock, and gets the other's ticket with it. The other side advances
- * its ticket by a fetch-and-add, which returns WAITS. Both are read-modify-writes of one
- * word, so the second of them sees the first: no fence is needed (N1). A grant says only that
- * it is worth looking again: the waiter itself takes its item or place, because nobody else
- * may.
+ *	a side that has an item or a place	the other side, that waits for it
+ *	--------------------------------------	----------------------------------
+ *	stores its ticket			sets WAITS, under its list lock
+ *	*fence*					*fence*
+ *	reads WAITS				reads the ticket
  *
- * Closing. CLOSED in the tail refuses further sends. One send may have looked before, and add
- * its ticket later. A receiver that finds the ring closed and empty therefore sets DRAINED,
- * unless the tail has changed. Whether that send sees DRAINED decides: if so, its item will
- * not be received, and it returns -EPIPE; if not, the receiver gets the item. A close takes
- * both list locks after it has set CLOSED: a caller that armed its wait before is found, and
- * one that comes later sees CLOSED.
+ * So one of them sees the other (N1). A grant says only that it is worth looking again: the
+ * waiter itself takes its item or place, because nobody else may.
  *
- * Rejected. A plain store of a ticket, and a fence only if the other side waits: the caller
- * cannot know that without a fence, as its store may become visible after its load. A fence
- * on the side of the waiter alone (membarrier_fence()): each wait would take microseconds. A wait
- * whose address is in a word of the spsc instead of a list: the side that takes the address
- * would still hold it while the waiter gives up, and frees the wait.
+ * Light calls. The fence of each item would take most of its time. Two fibers that are polled
+ * by the same worker need none: one thread executes the calls of both. So a side that finds
+ * the other one on its worker *settles* there: it notes the worker in `at`, with LIGHT, and
+ * *fences* once. From then on its calls on that worker have no fence of the processor. A
+ * caller that is going to wait reads `at` of the other side after its own fence:
+ *
+ *	not LIGHT: the other side fences. If it settles just now, its fence comes after that
+ *	           of the caller, and its next call sees WAITS.
+ *	LIGHT, on the worker of the caller: all light calls of the other side are executed by
+ *	           this thread, and are over. If the other side has moved, its calls fence
+ *	           again: they are light only on the worker that `at` names.
+ *	LIGHT, on another worker: membarrier_fence() makes the other side fence.
+ *
+ * A side leaves LIGHT when it moves, and when it sees that the other side has moved: when
+ * it grants a wait, or reads the other's ticket. So few waits need a membarrier_fence().
+ *
+ * Closing. CLOSED in the flags of the sender's side refuses further sends. One send may have
+ * looked before, and store its ticket later. A receiver that finds the ring closed and empty
+ * therefore sets DRAINED, *fences* as one that waits, and reads the ticket again, all under
+ * its list lock; if there is an item after all, it clears DRAINED. A send that sees DRAINED
+ * after it has stored its ticket takes that lock as well. If DRAINED is still set then, and
+ * the receiver's ticket has not passed the item, it will not be received: the send returns
+ * -EPIPE. A close takes both list locks after it has set CLOSED: a caller that armed its wait
+ * before is found, and one that comes later sees CLOSED.
+ *
+ * Rejected. Tickets and WAITS in one word, changed by a fetch-and-add: no fence is needed, but
+ * each item takes 12 ns more on one worker. membarrier_fence() for each wait: it interrupts
+ * the CPUs of all workers, and takes microseconds. A wait whose address is in a word of the
+ * spsc instead of a list: the side that takes the address would still hold it while the
+ * waiter gives up, and frees the wait.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,33 +56,47 @@
 #include "core/base/hot.h"
 #include "core/channel/item.h"
 #include "core/channel/verbs.h"
+#include "core/os/membarrier.h"
 
-#define WAITS   UINT64_C(1)
-#define CLOSED  UINT64_C(2)
-#define DRAINED UINT64_C(4)
-#define TICKET  UINT64_C(8)
+#define WAITS   1u
+#define CLOSED  2u
+#define DRAINED 4u
 
-WAIT_SHOWN(skua_spsc, area_spsc, tail);
-WAIT_SHOWN(skua_spsc, area_spsc, head);
-WAIT_SHOWN(skua_spsc, area_spsc, mask);
-WAIT_SHOWN(skua_spsc, area_spsc, item_bytes);
+/* Bit of struct skua_spsc_side.at; the rest is the address of a worker. */
+#define LIGHT UINT64_C(1)
+
 WAIT_SHOWN(skua_spsc, area_spsc, receivers);
 WAIT_SHOWN(skua_spsc, area_spsc, senders);
-_Static_assert(CLOSED == AREA_SPSC_CLOSED && TICKET == AREA_SPSC_ITEM,
+WAIT_SHOWN(skua_spsc, area_spsc, mask);
+WAIT_SHOWN(skua_spsc, area_spsc, item_bytes);
+_Static_assert(offsetof(struct skua_spsc, sender.ticket) ==
+			       offsetof(struct area_spsc, sent) &&
+		       offsetof(struct skua_spsc, sender.flags) ==
+			       offsetof(struct area_spsc, flags) &&
+		       offsetof(struct skua_spsc, receiver.ticket) ==
+			       offsetof(struct area_spsc, received) &&
+		       CLOSED == AREA_SPSC_CLOSED,
 	       "as tools know them");
 
-/* Writers of the ticket: the sender. Of WAITS: the receiver, and the sender that grants its
- * wait, under the list lock of the receivers. Of the rest: any thread, once. */
-static atomic_u64 *tail_of(const struct skua_spsc *spsc)
+/* Writer: the caller of this side. */
+static atomic_u64 *ticket_of(const struct skua_spsc_side *side)
 {
-	return (atomic_u64 *)&spsc->tail;
+	return (atomic_u64 *)&side->ticket;
 }
 
-/* Writers of the ticket: the receiver. Of WAITS: the sender, and the receiver that grants its
- * wait, under the list lock of the senders. */
-static atomic_u64 *head_of(const struct skua_spsc *spsc)
+/* The worker of the last call of this side, 0 for other threads; and LIGHT. Writer: the
+ * caller of this side. */
+static atomic_u64 *at_of(const struct skua_spsc_side *side)
 {
-	return (atomic_u64 *)&spsc->head;
+	return (atomic_u64 *)&side->at;
+}
+
+/* Writers of WAITS: the other side; this one, when it grants that wait. Both hold the list
+ * lock of the other side. Of CLOSED: any thread. Of DRAINED: the receiver, under its list
+ * lock. */
+static atomic_u32 *flags_of(const struct skua_spsc_side *side)
+{
+	return (atomic_u32 *)&side->flags;
 }
 
 static void *slot_of(const struct skua_spsc *spsc, uint64_t ticket)
@@ -109,6 +142,88 @@ static HOT void leave(uint32_t *inside)
 }
 #endif
 
+/* ---- where a side is ---------------------------------------------------------- */
+
+/* Note where the caller is, and whether its calls are light: as the other side is on the same
+ * worker. */
+static __attribute__((noinline)) void settle(const struct skua_spsc_side *own,
+					     const struct skua_spsc_side *other)
+{
+	/* Relaxed, both: what a side notes is a guess of where it is next. */
+	uint64_t at = atomic_load_relaxed(at_of(other)) & ~LIGHT;
+	uint64_t next = current_address();
+
+	if (at == next && current_has_membarrier())
+		next |= LIGHT;
+	/* Relaxed: of the caller. */
+	if (next == atomic_load_relaxed(at_of(own)))
+		return;
+	/* Release: tickets that were stored by light calls. Pairs with
+	 * fence_other(). */
+	atomic_store_release(at_of(own), next);
+	/* Orders the store before the loads of WAITS in light calls. Pairs with the
+	 * fence in fence_other(). */
+	atomic_fence_seq_cst();
+}
+
+/* The fence of a caller that is going to wait for @other, between its store and its load.
+ * Return: false if the kernel refuses it. */
+static bool fence_other(const struct skua_spsc_side *other)
+{
+	uint64_t at;
+
+	/* Orders the flags of the caller before the load of the ticket, and of `at`.
+	 * Pairs with the fences in advance() and settle(). */
+	atomic_fence_updated_seq_cst();
+	/* Acquire: if the other side has left LIGHT, the tickets of its light calls.
+	 * Pairs with settle() and advance(). */
+	at = atomic_load_acquire(at_of(other));
+	/* Pairs with the compiler's fence in advance(). */
+	return !(at & LIGHT) || at == (current_address() | LIGHT) ||
+	       membarrier_fence();
+}
+
+/* The fence of a call that is not light, between the ticket and the load of the flags. */
+static __attribute__((noinline)) void
+fence_own(const struct skua_spsc_side *own)
+{
+	uint64_t at = current_address();
+
+	/* Release: as in settle(). Relaxed: of the caller. */
+	if (atomic_load_relaxed(at_of(own)) != at)
+		atomic_store_release(at_of(own), at);
+	/* Pairs with the fence in fence_other(). */
+	atomic_fence_seq_cst();
+}
+
+/* Store the next ticket of the caller's side, and return the flags as they are after that. */
+static inline uint32_t advance(const struct skua_spsc_side *own,
+			       uint64_t ticket)
+{
+	/* Release: the item, or the end of its receive. Pairs with see(). */
+	atomic_store_release(ticket_of(own), ticket);
+	/* Orders the ticket before the load of the flags, in a light call: for a caller of
+	 * the other side on this thread, or one that calls membarrier_fence(). */
+	atomic_fence_compiler();
+	/* Relaxed: of the caller. */
+	if (__builtin_expect(atomic_load_relaxed(at_of(own)) !=
+				     (current_address() | LIGHT),
+			     false))
+		fence_own(own);
+	/* Relaxed: ordered by the fences. */
+	return atomic_load_relaxed(flags_of(own));
+}
+
+/* Read the ticket of the other side again. */
+static __attribute__((noinline)) void see(struct skua_spsc_side *own,
+					  const struct skua_spsc_side *other)
+{
+	/* Acquire: the items that were sent, or the end of their receives. Pairs with
+	 * advance(). */
+	own->seen = atomic_load_acquire(ticket_of(other));
+	settle(own, other);
+}
+
 /* ---- without a wait ----------------------------------------------------------- */
 
 /* Besides 0 and an error: the call has succeeded, and the other side waits. */
@@ -118,79 +233,117 @@ static int refuse(struct skua_spsc *spsc)
 {
 	/* Acquire: what was done before the close. Pairs with
 	 * skua_spsc_close(). */
-	(void)atomic_load_acquire(tail_of(spsc));
+	(void)atomic_load_acquire(flags_of(&spsc->sender));
 	return -EPIPE;
 }
 
-/* Return: 0; OTHER_WAITS; -EAGAIN (full); -EPIPE (closed). */
-static int send_now(struct skua_spsc *spsc, const void *item)
+/* Has the receiver drained the ring, without the item of the caller? */
+static __attribute__((noinline)) bool is_left(struct skua_spsc *spsc,
+					      uint64_t ticket)
 {
-	/* Relaxed: the ticket is the caller's, and the fetch-and-add below looks
-	 * at the rest. */
-	uint64_t tail = atomic_load_relaxed(tail_of(spsc));
-	uint64_t ticket = tail / TICKET;
+	bool left;
 
-	if (tail & CLOSED)
+	waiters_lock(&spsc->receivers);
+	/* Relaxed, both: under the list lock. Once the ring is drained, the receiver's ticket
+	 * does not change. */
+	left = (atomic_load_relaxed(flags_of(&spsc->sender)) & DRAINED) &&
+	       atomic_load_relaxed(ticket_of(&spsc->receiver)) <= ticket;
+	waiters_unlock(&spsc->receivers);
+	return left;
+}
+
+/* Return: 0; OTHER_WAITS; -EAGAIN (full); -EPIPE (closed). */
+static inline __attribute__((always_inline)) int
+send_now(struct skua_spsc *spsc, const void *item)
+{
+	struct skua_spsc_side *own = &spsc->sender;
+	/* Relaxed: of the caller. */
+	uint64_t ticket = atomic_load_relaxed(ticket_of(own));
+	uint32_t flags;
+
+	/* Relaxed: a send that begins after the close sees it. */
+	if (atomic_load_relaxed(flags_of(own)) & CLOSED)
 		return refuse(spsc);
-	if (ticket - spsc->head_seen > spsc->mask) {
-		/* Acquire: the receive from the slot. Pairs with
-		 * receive_now(). */
-		spsc->head_seen = atomic_load_acquire(head_of(spsc)) / TICKET;
-		if (ticket - spsc->head_seen > spsc->mask)
+	if (__builtin_expect(ticket - own->seen > spsc->mask, false)) {
+		see(own, &spsc->receiver);
+		if (ticket - own->seen > spsc->mask)
 			return -EAGAIN;
 	}
 	item_copy(slot_of(spsc, ticket), item, spsc->item_bytes);
-	/* Release: the item. Pairs with look() and look_again_locked(). */
-	tail = atomic_fetch_add_release(tail_of(spsc), TICKET);
-	if (tail & DRAINED)
+	flags = advance(own, ticket + 1);
+	if (__builtin_expect(flags == 0, true))
+		return 0;
+	if (flags & DRAINED && is_left(spsc, ticket))
 		return refuse(spsc);
-	return tail & WAITS ? OTHER_WAITS : 0;
+	return flags & WAITS ? OTHER_WAITS : 0;
 }
 
-/* Read the tail, and say so if no item will come any more. Return: 0 (there is an item);
- * -EAGAIN (empty); -EPIPE (closed, and empty). */
-static int look(struct skua_spsc *spsc, uint64_t ticket)
+/* Say that no item will be received any more, unless one has come. Return: as look(). */
+static int drain(struct skua_spsc *spsc, uint64_t ticket)
 {
-	/* The loop repeats when the sender has sent an item meanwhile. */
-	for (;;) {
-		/* Acquire: the items, and what was done before the close. Pairs
-		 * with send_now() and skua_spsc_close(). */
-		uint64_t tail = atomic_load_acquire(tail_of(spsc));
+	struct skua_spsc_side *other = &spsc->sender;
+	int code = -EPIPE;
 
-		if (tail & DRAINED)
-			return -EPIPE;
-		if (tail / TICKET != ticket) {
-			spsc->tail_seen = tail / TICKET;
-			return 0;
-		}
-		if (!(tail & CLOSED))
-			return -EAGAIN;
-		/* Relaxed: no data goes with it. send_now() returns -EPIPE. */
-		if (atomic_cas_relaxed(tail_of(spsc), &tail, tail | DRAINED))
-			return -EPIPE;
+	waiters_lock(&spsc->receivers);
+	/* Relaxed: the fence orders it. Pairs with advance() in send_now(). */
+	atomic_fetch_or_relaxed(flags_of(other), DRAINED);
+	if (!fence_other(other))
+		code = -ENOSYS;
+	/* Relaxed: look() reads it again. */
+	else if (atomic_load_relaxed(ticket_of(other)) != ticket)
+		code = 0;
+	if (code != -EPIPE)
+		/* Relaxed: under the list lock. */
+		atomic_fetch_and_relaxed(flags_of(other), ~DRAINED);
+	waiters_unlock(&spsc->receivers);
+	return code;
+}
+
+/* Read the sender's ticket, and say so if no item will come any more. Return: 0 (there is an
+ * item); -EAGAIN (empty); -EPIPE (closed, and empty); -ENOSYS. */
+static __attribute__((noinline)) int look(struct skua_spsc *spsc,
+					  uint64_t ticket)
+{
+	struct skua_spsc_side *own = &spsc->receiver;
+	/* Acquire: what was done before the close. Pairs with
+	 * skua_spsc_close(). */
+	uint32_t flags = atomic_load_acquire(flags_of(&spsc->sender));
+	int code;
+
+	if (flags & DRAINED)
+		return -EPIPE;
+	see(own, &spsc->sender);
+	if (own->seen != ticket)
+		return 0;
+	if (!(flags & CLOSED))
+		return -EAGAIN;
+	code = drain(spsc, ticket);
+	if (code == 0)
+		see(own, &spsc->sender);
+	return code;
+}
+
+/* Return: 0; OTHER_WAITS; -EAGAIN (empty); -EPIPE (closed, and empty); -ENOSYS. */
+static inline __attribute__((always_inline)) int
+receive_now(struct skua_spsc *spsc, void *item)
+{
+	struct skua_spsc_side *own = &spsc->receiver;
+	/* Relaxed: of the caller. */
+	uint64_t ticket = atomic_load_relaxed(ticket_of(own));
+
+	if (__builtin_expect(ticket == own->seen, false)) {
+		int code = look(spsc, ticket);
+
+		if (code)
+			return code;
 	}
-}
-
-/* Return: 0; OTHER_WAITS; -EAGAIN (empty); -EPIPE (closed, and empty). */
-static HOT int receive_now(struct skua_spsc *spsc, void *item)
-{
-	/* Relaxed: the ticket is the caller's. */
-	uint64_t head = atomic_load_relaxed(head_of(spsc));
-	uint64_t ticket = head / TICKET;
-	int code = ticket == spsc->tail_seen ? look(spsc, ticket) : 0;
-
-	if (code)
-		return code;
 	item_copy(item, slot_of(spsc, ticket), spsc->item_bytes);
-	/* Release: the item was read. Pairs with send_now() and
-	 * look_again_locked(). */
-	head = atomic_fetch_add_release(head_of(spsc), TICKET);
-	return head & WAITS ? OTHER_WAITS : 0;
+	return advance(own, ticket + 1) & WAITS ? OTHER_WAITS : 0;
 }
 
-/* Grant the wait of a side, if it waits. @word: has its WAITS */
+/* Grant the wait of the other side, if it waits. @own: has its WAITS */
 static __attribute__((noinline)) void serve(struct skua_waiters *waiters,
-					    atomic_u64 *word)
+					    const struct skua_spsc_side *own)
 {
 	struct wait_chain chain = { NULL, NULL };
 
@@ -198,79 +351,90 @@ static __attribute__((noinline)) void serve(struct skua_waiters *waiters,
 	if (waiters->first) {
 		wait_choose_all_locked(waiters, &chain);
 		/* Relaxed: under the list lock. */
-		atomic_fetch_and_relaxed(word, ~WAITS);
+		atomic_fetch_and_relaxed(flags_of(own), ~WAITS);
 	}
 	waiters_unlock(waiters);
 	wait_grant(&chain);
 }
 
-static inline int send(struct skua_spsc *spsc, const void *item)
+static inline __attribute__((always_inline)) int send(struct skua_spsc *spsc,
+						      const void *item)
 {
 	int code;
 
-	enter(&spsc->sending, "send to an spsc");
+	enter(&spsc->sender.inside, "send to an spsc");
 	code = send_now(spsc, item);
-	leave(&spsc->sending);
-	if (code != OTHER_WAITS)
+	leave(&spsc->sender.inside);
+	if (__builtin_expect(code != OTHER_WAITS, true))
 		return code;
-	serve(&spsc->receivers, tail_of(spsc));
+	settle(&spsc->sender, &spsc->receiver);
+	serve(&spsc->receivers, &spsc->sender);
 	return 0;
 }
 
-static inline int receive(struct skua_spsc *spsc, void *item)
+static inline __attribute__((always_inline)) int receive(struct skua_spsc *spsc,
+							 void *item)
 {
 	int code;
 
-	enter(&spsc->receiving, "receive from an spsc");
+	enter(&spsc->receiver.inside, "receive from an spsc");
 	code = receive_now(spsc, item);
-	leave(&spsc->receiving);
-	if (code != OTHER_WAITS)
+	leave(&spsc->receiver.inside);
+	if (__builtin_expect(code != OTHER_WAITS, true))
 		return code;
-	serve(&spsc->senders, head_of(spsc));
+	settle(&spsc->receiver, &spsc->sender);
+	serve(&spsc->senders, &spsc->receiver);
 	return 0;
 }
 
 /* ---- waits -------------------------------------------------------------------- */
 
-/* Is there nothing to wait for, from what the word of the other side was? */
-typedef bool proceeds(struct skua_spsc *spsc, uint64_t word);
+/* Is there nothing to wait for? @flags: of the other side, from before WAITS was set */
+typedef bool proceeds(struct skua_spsc *spsc, uint32_t flags);
 
-static bool receiver_proceeds(struct skua_spsc *spsc, uint64_t tail)
+static bool receiver_proceeds(struct skua_spsc *spsc, uint32_t flags)
 {
-	/* Relaxed: the ticket is the caller's. */
-	uint64_t head = atomic_load_relaxed(head_of(spsc));
-
-	return tail / TICKET != head / TICKET || (tail & CLOSED);
+	/* Relaxed, both: the caller that proceeds reads the ticket again, with acquire. */
+	return atomic_load_relaxed(ticket_of(&spsc->sender)) !=
+		       atomic_load_relaxed(ticket_of(&spsc->receiver)) ||
+	       (flags & CLOSED);
 }
 
-static bool sender_proceeds(struct skua_spsc *spsc, uint64_t head)
+static bool sender_proceeds(struct skua_spsc *spsc, uint32_t flags)
 {
-	/* Relaxed: the ticket is the caller's; for CLOSED, the list lock orders
-	 * it. Pairs with skua_spsc_close(). */
-	uint64_t tail = atomic_load_relaxed(tail_of(spsc));
+	/* Relaxed, all: as above; for CLOSED, the list lock orders it. Pairs with
+	 * skua_spsc_close(). */
+	uint64_t sent = atomic_load_relaxed(ticket_of(&spsc->sender));
+	uint64_t received = atomic_load_relaxed(ticket_of(&spsc->receiver));
 
-	return tail / TICKET - head / TICKET <= spsc->mask || (tail & CLOSED);
+	(void)flags;
+	return sent - received <= spsc->mask ||
+	       (atomic_load_relaxed(flags_of(&spsc->sender)) & CLOSED);
 }
 
-static void stop_waiting_locked(atomic_u64 *word)
+static void stop_waiting_locked(const struct skua_spsc_side *other)
 {
 	/* Relaxed: under the list lock. */
-	atomic_fetch_and_relaxed(word, ~WAITS);
+	atomic_fetch_and_relaxed(flags_of(other), ~WAITS);
 }
 
 /* Say that the caller waits, unless it need not. Return: 0 (it need not); -EAGAIN (the wait is
- * armed); -EBUSY (another one waits). */
+ * armed); -EBUSY (another one waits); -ENOSYS. */
 static int arm_locked(struct skua_spsc *spsc, struct skua_wait *wait,
-		      struct skua_waiters *waiters, atomic_u64 *word,
-		      proceeds *proceeds)
+		      struct skua_waiters *waiters,
+		      const struct skua_spsc_side *other, proceeds *proceeds)
 {
+	uint32_t flags;
+	bool fenced;
+
 	if (waiters->first)
 		return -EBUSY;
-	/* Relaxed: the caller that proceeds reads the word again, with
-	 * acquire. */
-	if (proceeds(spsc, atomic_fetch_or_relaxed(word, WAITS))) {
-		stop_waiting_locked(word);
-		return 0;
+	/* Relaxed: the fence orders it. */
+	flags = atomic_fetch_or_relaxed(flags_of(other), WAITS);
+	fenced = fence_other(other);
+	if (!fenced || proceeds(spsc, flags)) {
+		stop_waiting_locked(other);
+		return fenced ? 0 : -ENOSYS;
 	}
 	wait_arm_locked(waiters, wait, false);
 	return -EAGAIN;
@@ -279,8 +443,9 @@ static int arm_locked(struct skua_spsc *spsc, struct skua_wait *wait,
 /* Return: 0 (look again, without a wait); -EAGAIN (the wait is armed, or was chosen); or what
  * the call returns. */
 static HOT int step(struct skua_spsc *spsc, struct skua_wait *wait,
-		    struct skua_waiters *waiters, atomic_u64 *word,
-		    proceeds *proceeds, int give_up)
+		    struct skua_waiters *waiters,
+		    const struct skua_spsc_side *other, proceeds *proceeds,
+		    int give_up)
 {
 	int code;
 
@@ -289,10 +454,10 @@ static HOT int step(struct skua_spsc *spsc, struct skua_wait *wait,
 	code = give_up ? give_up : -EAGAIN;
 	if (!wait_armed_locked(wait)) {
 		if (!give_up)
-			code = arm_locked(spsc, wait, waiters, word, proceeds);
+			code = arm_locked(spsc, wait, waiters, other, proceeds);
 	} else if (give_up) {
 		wait_withdraw_locked(waiters, wait);
-		stop_waiting_locked(word);
+		stop_waiting_locked(other);
 	}
 	waiters_unlock(waiters);
 	return code;
@@ -307,7 +472,7 @@ static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
 
 	if (code != -EAGAIN)
 		return code;
-	code = step(spsc, wait, &spsc->receivers, tail_of(spsc),
+	code = step(spsc, wait, &spsc->receivers, &spsc->sender,
 		    receiver_proceeds, give_up);
 	return code == 0 ? receive(spsc, item) : code;
 }
@@ -321,8 +486,8 @@ static int send_step(struct skua_wait *wait, void *object, bool granted,
 
 	if (code != -EAGAIN)
 		return code;
-	code = step(spsc, wait, &spsc->senders, head_of(spsc), sender_proceeds,
-		    give_up);
+	code = step(spsc, wait, &spsc->senders, &spsc->receiver,
+		    sender_proceeds, give_up);
 	return code == 0 ? send(spsc, item) : code;
 }
 
@@ -432,25 +597,26 @@ int skua_spsc_close(struct skua_spsc *spsc)
 		return -EINVAL;
 	/* Release: what the caller did before. Pairs with refuse() and
 	 * look(). */
-	if (atomic_fetch_or_release(tail_of(spsc), CLOSED) & CLOSED)
+	if (atomic_fetch_or_release(flags_of(&spsc->sender), CLOSED) & CLOSED)
 		return -EALREADY;
-	serve(&spsc->receivers, tail_of(spsc));
-	serve(&spsc->senders, head_of(spsc));
+	serve(&spsc->receivers, &spsc->sender);
+	serve(&spsc->senders, &spsc->receiver);
 	return 0;
 }
 
 uint32_t skua_spsc_length(const struct skua_spsc *spsc)
 {
-	uint64_t head, tail;
+	uint64_t sent, received;
 
 	if (!spsc)
 		return 0;
-	/* Relaxed, both: a snapshot. In this order, the tail is not behind, but
-	 * may be far ahead: other threads went on between the loads. */
-	head = atomic_load_relaxed(head_of(spsc)) / TICKET;
-	tail = atomic_load_relaxed(tail_of(spsc));
-	if (tail & DRAINED || tail / TICKET <= head)
+	/* Relaxed, all: a snapshot. In this order, the sender is not behind, but may be
+	 * far ahead: other threads went on between the loads. */
+	received = atomic_load_relaxed(ticket_of(&spsc->receiver));
+	sent = atomic_load_relaxed(ticket_of(&spsc->sender));
+	if (atomic_load_relaxed(flags_of(&spsc->sender)) & DRAINED ||
+	    sent <= received)
 		return 0;
-	tail = tail / TICKET - head;
-	return tail > spsc->mask ? spsc->mask + 1 : (uint32_t)tail;
+	sent -= received;
+	return sent > spsc->mask ? spsc->mask + 1 : (uint32_t)sent;
 }

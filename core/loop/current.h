@@ -23,6 +23,19 @@ static inline struct worker *current_here(void)
 									: NULL;
 }
 
+/* current_address - identify the worker that runs on this thread; 0: none */
+static inline uintptr_t current_address(void)
+{
+	return (uintptr_t)current_worker;
+}
+
+/* current_has_membarrier - does a worker run on this thread, for which membarrier_fence()
+ * works? */
+static inline bool current_has_membarrier(void)
+{
+	return current_worker && current_worker->pool->membarrier;
+}
+
 /* current_polls - does the calling thread poll @task at this moment? */
 static inline bool current_polls(const struct skua_task *task)
 {

@@ -189,7 +189,7 @@ SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
  *
  * Initialise it with skua_spsc_init(); the fields are private to the library.
  *
- * As a channel, but faster: the sender and the receiver change no common word. The roles
+ * As a channel, but faster, most of all between two fibers or polls of one worker. The roles
  * may pass from one task or thread to another, as long as the calls of the former come
  * before those of the latter, for example because of a join or a lock.
  *
@@ -199,21 +199,19 @@ SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
  * with a message.
  */
 struct skua_spsc {
-	uint64_t tail;
-	uint64_t head_seen;
-	uint32_t sending;
-	uint32_t apart_0;
-	uint64_t apart_1[13];
-	uint64_t head;
-	uint64_t tail_seen;
-	uint32_t receiving;
-	uint32_t apart_2;
-	uint64_t apart_3[13];
+	struct skua_spsc_side {
+		uint64_t ticket;
+		uint64_t seen;
+		uint64_t at;
+		uint32_t flags;
+		uint32_t inside;
+		uint64_t apart[12];
+	} sender, receiver;
 	void *slots;
 	uint32_t mask;
 	uint32_t item_bytes;
 	uint64_t slot_bytes;
-	uint64_t apart_4[13];
+	uint64_t apart[13];
 	struct skua_waiters receivers;
 	struct skua_waiters senders;
 };
@@ -240,7 +238,9 @@ SKUA_API int skua_spsc_init(struct skua_spsc *spsc, void *memory,
 
 /* skua_spsc_receive - take the oldest item, and wait for one
  *
- * As skua_channel_receive(). -EBUSY: another receiver waits. */
+ * As skua_channel_receive(). -EBUSY: another receiver waits. -ENOSYS: a filter of system
+ * calls denies membarrier(2), and did not when the first runtime of the process began;
+ * allowed: a filter that denies it from the start. */
 SKUA_API int skua_spsc_receive(struct skua_spsc *spsc, void *item,
 			       uint64_t deadline_ns);
 
@@ -259,7 +259,7 @@ SKUA_API int skua_spsc_receive_try(struct skua_spsc *spsc, void *item);
  *
  * As skua_channel_receive(). Order: what the receiver did before it freed the place that
  * the item takes is visible after a return of 0. -EPIPE: the spsc is closed, and its
- * receiver does not get the item. -EBUSY: another sender waits. */
+ * receiver does not get the item. -EBUSY: another sender waits. -ENOSYS: as above. */
 SKUA_API int skua_spsc_send(struct skua_spsc *spsc, const void *item,
 			    uint64_t deadline_ns);
 

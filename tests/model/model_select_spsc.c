@@ -163,7 +163,7 @@ static void all_received(void)
 	explore_assert(sent == received && skua_spsc_length(&spsc) == 0);
 	explore_assert(!spsc.senders.first && !spsc.receivers.first);
 	explore_assert(!event.waiters.first);
-	explore_assert(!(spsc.tail & WAITS) && !(spsc.head & WAITS));
+	explore_assert(!((spsc.sender.flags | spsc.receiver.flags) & WAITS));
 }
 
 static const struct explore_case all_cases[] = {

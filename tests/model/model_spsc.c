@@ -4,35 +4,30 @@
  *
  * No item is lost, doubled or out of order, whichever thread gives up; the receiver sees the
  * sender's writes before the send, and the sender those of the receiver before it freed the
- * place; nobody waits while there is something for it. The last cases leave out parts of the
- * argument; the explorer must find them.
+ * place; nobody waits while there is something for it. In some cases, calls of a side are
+ * light, because the other side was on its worker, and has moved, or seems to be there. The
+ * last cases leave out parts of the argument; the explorer must find them.
  */
 enum defect {
 	NO_DEFECT,
-	STORES_TICKET, /* a ticket is stored, not added */
-	STORES_WAITS,  /* WAITS is stored, not set */
+	STORES_WAITS, /* WAITS is stored, not set */
+	NO_FENCE,     /* a call that is not light does not fence */
+	NO_MEMBARRIER, /* a caller that waits does not fence for the other side */
 	DRAINS_UNSAID, /* the receiver does not set DRAINED */
 };
 
 static enum defect defect;
 
+#include "core/os/membarrier.h"
 #include "tests/model/waiter.h"
 
-static uint64_t add(atomic_u64 *word, uint64_t n)
+static uint32_t set(atomic_u32 *word, uint32_t bits)
 {
-	uint64_t old;
+	uint32_t old;
 
-	if (defect != STORES_TICKET)
-		return atomic_fetch_add_release(word, n);
-	old = atomic_load_acquire(word);
-	atomic_store_release(word, old + n);
-	return old;
-}
-
-static uint64_t set(atomic_u64 *word, uint64_t bits)
-{
-	uint64_t old;
-
+	/* DRAINED, as in spsc.c. */
+	if (defect == DRAINS_UNSAID && bits == 4)
+		return atomic_load_acquire(word);
 	if (defect != STORES_WAITS)
 		return atomic_fetch_or_relaxed(word, bits);
 	old = atomic_load_acquire(word);
@@ -40,18 +35,33 @@ static uint64_t set(atomic_u64 *word, uint64_t bits)
 	return old;
 }
 
-static bool replace(atomic_u64 *word, uint64_t *seen, uint64_t desired)
+static void fence(void)
 {
-	return defect == DRAINS_UNSAID ||
-	       atomic_cas_relaxed(word, seen, desired);
+	if (defect != NO_FENCE)
+		atomic_fence_seq_cst();
 }
 
-#undef atomic_fetch_add_release
+static bool fence_all(void)
+{
+	return defect == NO_MEMBARRIER || membarrier_fence();
+}
+
+#undef membarrier_fence
 #undef atomic_fetch_or_relaxed
-#undef atomic_cas_relaxed
-#define atomic_fetch_add_release(p, v)  add((p), (v))
-#define atomic_fetch_or_relaxed(p, v)   set((p), (v))
-#define atomic_cas_relaxed(p, seen, to) replace((p), (seen), (to))
+#define atomic_fetch_or_relaxed(p, v) set((p), (v))
+#define atomic_fence_seq_cst()        fence()
+#define membarrier_fence()            fence_all()
+
+/* The workers of the threads of a case; 0: none. */
+static uint64_t workers[WAITER_THREADS];
+
+static uint64_t worker_here(void)
+{
+	return me ? workers[me - waiters] : 0;
+}
+
+#define current_address()        worker_here()
+#define current_has_membarrier() (worker_here() != 0)
 
 #include "core/channel/spsc.c"
 
@@ -77,6 +87,39 @@ static void setup(void)
 	memset(letters, 0, sizeof(letters));
 	memset(receipts, 0, sizeof(receipts));
 	closing = sent = received = 0;
+	memset(workers, 0, sizeof(workers));
+}
+
+#define SENDER   0
+#define RECEIVER 1
+#define W        8 /* a worker */
+#define V        16
+
+/* Both sides were on W, and their calls were light; the receiver has moved. */
+static void setup_receiver_moved(void)
+{
+	setup();
+	workers[SENDER] = W;
+	workers[RECEIVER] = V;
+	spsc.sender.at = spsc.receiver.at = W | LIGHT;
+}
+
+static void setup_sender_moved(void)
+{
+	setup();
+	workers[SENDER] = V;
+	workers[RECEIVER] = W;
+	spsc.sender.at = spsc.receiver.at = W | LIGHT;
+}
+
+/* Each side has been on the other's worker, or has come from there. */
+static void setup_crossed(void)
+{
+	setup();
+	workers[SENDER] = W;
+	workers[RECEIVER] = V;
+	spsc.sender.at = V;
+	spsc.receiver.at = W;
 }
 
 /* A thread that is told of the close sees the writes before it. */
@@ -205,26 +248,32 @@ static void receives_one_and_closes(void)
 /* Each item that was sent was received, or is in the queue. */
 static void none_lost(void)
 {
-	uint64_t item;
+	uint64_t item[2]; /* the compiler does not know the size of an item */
 
 	explore_assert(!spsc.receivers.first && !spsc.senders.first);
-	explore_assert(!((spsc.tail | spsc.head) & WAITS));
+	explore_assert(!((spsc.sender.flags | spsc.receiver.flags) & WAITS));
 	explore_assert(skua_spsc_length(&spsc) == sent - received);
-	while (receive_now(&spsc, &item) == 0)
-		explore_assert(item == received++);
+	while (receive_now(&spsc, item) == 0)
+		explore_assert(item[0] == received++);
 	explore_assert(received == sent);
-}
-
-static void setup_stores_ticket(void)
-{
-	setup();
-	defect = STORES_TICKET;
 }
 
 static void setup_stores_waits(void)
 {
 	setup();
 	defect = STORES_WAITS;
+}
+
+static void setup_no_fence(void)
+{
+	setup();
+	defect = NO_FENCE;
+}
+
+static void setup_no_membarrier(void)
+{
+	setup_receiver_moved();
+	defect = NO_MEMBARRIER;
 }
 
 static void setup_drains_unsaid(void)
@@ -250,16 +299,48 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("close__sender", setup, none_lost, sends_two_and_closes,
 		       receives_all),
-	  EXPLORE_WITHIN(3, 2) },
+	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("close__receiver", setup, none_lost, sends_three,
 		       receives_one_and_closes),
-	  EXPLORE_WITHIN(3, 2) },
+	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("close__full", setup, none_lost, sends_three, closes),
 	  EXPLORE_WITHIN(2, 2) },
 
-	{ EXPLORE_BUG("stores_ticket", "lost wake-up", setup_stores_ticket,
-		      none_lost, sends_one, receives_one) },
-	{ EXPLORE_BUG("stores_waits", "lost wake-up", setup_stores_waits,
+	{ EXPLORE_PASS("receiver_moved", setup_receiver_moved, none_lost,
+		       sends_one, receives_one) },
+	{ EXPLORE_PASS("receiver_moved__deadline", setup_receiver_moved,
+		       none_lost, sends_one, receives_one_soon) },
+	{ EXPLORE_PASS("receiver_moved__two", setup_receiver_moved, none_lost,
+		       sends_two, receives_two),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("receiver_moved__full", setup_receiver_moved, none_lost,
+		       sends_three, receives_three),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("receiver_moved__close", setup_receiver_moved, none_lost,
+		       sends_two, closes, receives_all),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("sender_moved", setup_sender_moved, none_lost, sends_two,
+		       receives_two),
+	  EXPLORE_WITHIN(3, 2) },
+	{ EXPLORE_PASS("sender_moved__full", setup_sender_moved, none_lost,
+		       sends_three, receives_three),
+	  EXPLORE_WITHIN(2, 2) },
+	{ EXPLORE_PASS("sender_moved__close", setup_sender_moved, none_lost,
+		       sends_two, closes, receives_all),
+	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("crossed", setup_crossed, none_lost, sends_two,
+		       receives_two),
+	  EXPLORE_WITHIN(3, 2) },
+	{ EXPLORE_PASS("crossed__full", setup_crossed, none_lost, sends_three,
+		       receives_three),
+	  EXPLORE_WITHIN(2, 2) },
+
+	/* The close is overwritten. */
+	{ EXPLORE_BUG("stores_waits", "skua_spsc_close(&spsc) == -EALREADY",
+		      setup_stores_waits, none_lost, closes, receives_one) },
+	{ EXPLORE_BUG("no_fence", "lost wake-up", setup_no_fence, none_lost,
+		      sends_one, receives_one) },
+	{ EXPLORE_BUG("no_membarrier", "lost wake-up", setup_no_membarrier,
 		      none_lost, sends_one, receives_one) },
 	/* An item comes after the receiver was told that none will. */
 	{ EXPLORE_BUG("drains_unsaid",

@@ -3,8 +3,10 @@
  * stress_spsc.c - numbers from one sender to one receiver, which give up again and again
  *
  * Each line has an spsc, a sender and a receiver: fibers, polls and threads in all
- * combinations, in two runtimes. Some calls are cases of a select. Many have a deadline that is
- * near; the main thread cancels fibers, which another fiber replaces, and closes lines before all was sent.
+ * combinations: in two runtimes, or, each other round, on the two workers of one, where calls
+ * are light now and then. Some calls are cases of a select. Many have a deadline that is near;
+ * the main thread cancels fibers, which another fiber replaces, and closes lines before all
+ * was sent.
  * Checked: each number that was sent is received once, in order. A side that is not woken
  * hangs the program.
  */
@@ -49,6 +51,7 @@ static struct line {
 } lines[LINES];
 
 static struct skua_runtime *runtimes[2];
+static bool together; /* in this round: both sides in one runtime */
 static atomic_u64 received, given_up, cancels, closes;
 
 /* ---- a number ------------------------------------------------------------------- */
@@ -202,7 +205,8 @@ static enum skua_poll poll_acts(struct skua_task *self)
 
 static void spawn(struct party *it, struct skua_task *task)
 {
-	stress_check(skua_task_spawn(runtimes[it->sends], task), "spawn");
+	stress_check(skua_task_spawn(runtimes[it->sends || together], task),
+		     "spawn");
 }
 
 static void spawn_fiber(struct party *it)
@@ -281,6 +285,7 @@ static void disturb(struct rng *rng)
 
 static void run_round(struct rng *rng)
 {
+	together = !together;
 	for (unsigned i = 0; i < LINES; i++) {
 		struct line *line = &lines[i];
 

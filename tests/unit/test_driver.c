@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_driver.c - descriptors whose events make tasks runnable */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "core/runtime/runtime.h"
+#include "tests/unit/deny.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
 
@@ -599,27 +596,12 @@ TEST(fork__attach_in_the_child__refused)
 
 /* ---- without epoll_pwait2() --------------------------------------------------------- */
 
-static bool deny_pwait2(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = { .len = 4, .filter = code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
-
 static int events_and_timers(void)
 {
 	struct skua_runtime *rt;
 	struct reader reader;
 
-	if (!deny_pwait2())
+	if (!deny_call(SYS_epoll_pwait2))
 		return 1;
 	rt = runtime_new(1, 0);
 	event_by_event(rt, 100);

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/os/membarrier.h"
+#include "core/runtime/runtime.h"
 #include "skua/channel.h"
 #include "skua/fork.h"
+#include "tests/unit/deny.h"
 #include "tests/unit/users.h"
 
 #define SOON_NS  UINT64_C(3000000)
@@ -301,7 +304,7 @@ static void send_beside_another(void)
 	struct fixture f;
 
 	fixture_init(&f);
-	f.spsc.sending = 1;
+	f.spsc.sender.inside = 1;
 	send_try(&f, 1);
 }
 
@@ -311,7 +314,7 @@ static void receive_beside_another(void)
 	uint64_t item;
 
 	fixture_init(&f);
-	f.spsc.receiving = 1;
+	f.spsc.receiver.inside = 1;
 	skua_spsc_receive_try(&f.spsc, &item);
 }
 #endif
@@ -426,6 +429,103 @@ TEST(spsc__wait_of_a_poll_cancelled__no_effect)
 	assert_true(it.wrong == 0 && it.item == 5);
 	assert_int_equal(skua_spsc_length(&f.spsc), 0);
 	destroy(rt);
+}
+
+/* ---- light calls ------------------------------------------------------------ */
+
+#define LIGHT UINT64_C(1) /* as in spsc.c */
+
+/* Both sides find each other on the worker of the caller. */
+static int fill_and_empty(struct user *it)
+{
+	uint64_t item = 0;
+	int code;
+
+	for (unsigned round = 0; round < 2; round++) {
+		while ((code = skua_spsc_send_try(it->object, &item)) == 0)
+			item++;
+		if (code != -EAGAIN)
+			return code;
+		while ((code = skua_spsc_receive_try(it->object, &item)) == 0) {
+		}
+	}
+	return code;
+}
+
+static bool is_light(const struct skua_spsc_side *side)
+{
+	return side->at & LIGHT;
+}
+
+TEST(spsc__both_sides_on_a_worker__calls_are_light)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct fixture f;
+
+	if (!rt->pool.membarrier)
+		skip_aloud("membarrier does not work here");
+	fixture_init(&f);
+	assert_int_equal(user_run(rt, true, fill_and_empty, &f.spsc), -EAGAIN);
+	assert_true(is_light(&f.spsc.sender) && is_light(&f.spsc.receiver));
+	assert_int_equal(user_run(rt, false, fill_and_empty, &f.spsc), -EAGAIN);
+	assert_false(is_light(&f.spsc.sender) || is_light(&f.spsc.receiver));
+	destroy(rt);
+}
+
+/* The other side is on its worker, and its calls are light. */
+TEST(spsc__a_side_leaves_the_worker__nobody_sleeps_on)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	for (unsigned i = 0; i < 100; i++) {
+		struct user here = { .number = i + 1 };
+		struct fixture f;
+		uint64_t item;
+
+		fixture_init(&f);
+		assert_int_equal(user_run(rt, true, fill_and_empty, &f.spsc),
+				 -EAGAIN);
+		user_start(&here, rt, true, send_number, &f.spsc);
+		assert_int_equal(
+			skua_spsc_receive(&f.spsc, &item, SKUA_FOREVER_NS), 0);
+		assert_true(item == i + 1);
+		assert_int_equal(user_end(&here), 0);
+		user_start(&here, rt, true, receive, &f.spsc);
+		assert_int_equal(send_try(&f, 10), 0);
+		assert_int_equal(user_end(&here), 10);
+	}
+	destroy(rt);
+}
+
+static int wait_without_membarrier(void)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct fixture f;
+	uint64_t item;
+
+	fixture_init(&f);
+	user_run(rt, true, fill_and_empty, &f.spsc);
+	if (!is_light(&f.spsc.sender) || !deny_call(SYS_membarrier))
+		return 1;
+	if (skua_spsc_receive(&f.spsc, &item, SKUA_FOREVER_NS) != -ENOSYS)
+		return 2;
+	/* Nothing has changed: an item comes, and is received. */
+	if (skua_spsc_receive_try(&f.spsc, &item) != -EAGAIN ||
+	    send_try(&f, 3) || skua_spsc_receive_try(&f.spsc, &item) ||
+	    item != 3)
+		return 3;
+	/* The sender has left the worker. */
+	if (skua_spsc_receive(&f.spsc, &item, 0) != -ETIMEDOUT)
+		return 4;
+	destroy(rt);
+	return 0;
+}
+
+TEST(spsc__membarrier_denied_later__enosys)
+{
+	if (!membarrier_register())
+		skip_aloud("membarrier does not work here");
+	assert_int_equal(exit_of(wait_without_membarrier), 0);
 }
 
 /* ---- many ------------------------------------------------------------------- */
