@@ -33,14 +33,16 @@
  * to 0.3 us, and a leader with short polls looks each 25 us and a tick; but see
  * DRIVER_ROUND_NS. */
 #ifdef SKUA_EXPLORE
-#define DRIVER_LOOK_NS  UINT64_C(0)
-#define DRIVER_HELP_NS  UINT64_C(0)
+#define DRIVER_LOOK_NS UINT64_C(0)
+#define DRIVER_HELP_NS UINT64_C(0)
+#ifndef DRIVER_ROUND_NS /* a model may set it */
 #define DRIVER_ROUND_NS UINT64_C(0)
+#endif
 #else
 #define DRIVER_LOOK_NS  UINT64_C(25000)
 #define DRIVER_HELP_NS  UINT64_C(100000)
-/* The same for a worker that has not yet polled as many tasks as it had after its last look.
- * A guess. With 25 us, a server of 50 busy connections (echo_50) looked once for three
+/* The same for a worker that has not yet polled as many tasks as it had after its last
+ * events. A guess. With 25 us, a server of 50 busy connections (echo_50) looked once for three
  * requests instead of once for twelve, and took 6 % more time. */
 #define DRIVER_ROUND_NS UINT64_C(400000)
 #endif

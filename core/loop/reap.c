@@ -17,18 +17,17 @@ record(struct worker *w, const struct driver_batch *batch, unsigned i)
 		       batch->events[i].events, batch->since_ns, how);
 }
 
-/*
- * Several tasks run in the order of their events, behind those that wait already, where
- * other workers can take them. The task of a single event goes to the LIFO slot if the
- * worker has nothing else.
- */
-HOT void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
+/* An empty look begins no round: it costs little, and an event soon after it would wait for
+ * a round before it is seen, and for another one before its task runs. */
+static void begin_round(struct worker *w)
+{
+	w->round_end =
+		w->area.counters.tasks_polled + local_queue_length(w->queue);
+}
+
+static void deliver_batch(struct worker *w, const struct driver_batch *batch)
 {
 	struct driver *driver = &w->pool->driver;
-	bool alone = batch->count == 1 && !lifo_slot_peek(&w->lifo) &&
-		     local_queue_length(w->queue) == 0;
-	void *first = alone ? NULL : lifo_slot_take_owner(&w->lifo);
-	void *last;
 
 	counter_add_owner(&w->area.counters.io_reaps, 1);
 	counter_add_owner(&w->area.counters.io_events, batch->count);
@@ -38,13 +37,27 @@ HOT void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
 		driver->deliver(driver, batch->events[i].data.u64,
 				batch->events[i].events);
 	}
-	if (alone)
-		return;
-	last = lifo_slot_take_owner(&w->lifo);
+}
+
+/*
+ * Several tasks run in the order of their events, behind those that wait already, where
+ * other workers can take them. The task of a single event goes to the LIFO slot if the
+ * worker has nothing else.
+ */
+HOT void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
+{
+	bool alone = batch->count == 1 && !lifo_slot_peek(&w->lifo) &&
+		     local_queue_length(w->queue) == 0;
+	void *first = alone ? NULL : lifo_slot_take_owner(&w->lifo);
+	void *last;
+
+	deliver_batch(w, batch);
+	last = alone ? NULL : lifo_slot_take_owner(&w->lifo);
 	if (last)
 		work_push_back_owner(w, last);
 	if (first)
 		lifo_slot_put_owner(&w->lifo, first);
+	begin_round(w);
 }
 
 HOT void reap_resign_if_long(struct worker *w)
@@ -56,7 +69,7 @@ HOT void reap_resign_if_long(struct worker *w)
 		driver_resign(driver, w->index);
 }
 
-/* Has the worker polled as many tasks as it had after its last look, without those that
+/* Has the worker polled as many tasks as it had after its last events, without those that
  * others have stolen? Until then the tasks of further events would wait behind them, unless
  * they are urgent or bound. */
 static bool round_over(struct worker *w)
@@ -69,12 +82,6 @@ static bool round_over(struct worker *w)
 	/* Relaxed: a hint. */
 	return (int64_t)(polled - w->round_end) >= 0 ||
 	       atomic_load_relaxed(&w->pool->prioritises) != 0;
-}
-
-static void begin_round(struct worker *w)
-{
-	w->round_end =
-		w->area.counters.tasks_polled + local_queue_length(w->queue);
 }
 
 /* Return how old the last look must be. A leader without work looks at each step. */
@@ -102,6 +109,5 @@ HOT bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
 	if (!driver_take(driver, now_ns, look_age_ns(w, busy), &batch))
 		return false;
 	reap_deliver_owner(w, &batch);
-	begin_round(w);
 	return true;
 }

@@ -84,7 +84,7 @@ struct worker {
 	uint64_t io_poll;
 	uint32_t io_calls;
 	/* Value of tasks_polled at which it has polled as many tasks as were in its queue
-	 * after its last look for events. */
+	 * after its last events. */
 	uint64_t round_end;
 	struct spin spin;       /* its recent gaps */
 	uint64_t idle_since_ns; /* when the current gap began */

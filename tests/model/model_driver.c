@@ -28,6 +28,12 @@ enum defect {
 #define LATE_NS (EXPLORE_START_NS + NS_PER_S)
 
 static enum defect defect;
+/* How old the last look must be in a round. */
+static uint64_t round_ns;
+/* How many tasks, from MORE on, are spawned with that of event 1. */
+static unsigned more;
+#define DRIVER_ROUND_NS round_ns
+#define NO_LOOK_NS      (UINT64_C(1000) * NS_PER_S)
 
 static void fence_of(const char *function);
 
@@ -74,6 +80,7 @@ static bool looks(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
 	looks(driver, now_ns, age_ns, batch)
 #include "core/loop/work.c"
 #include "core/loop/loop.c"
+#include "core/loop/reap.c"
 #undef driver_resign
 #undef driver_take
 
@@ -193,6 +200,9 @@ static void event(unsigned i)
 	explore_futex_wake(&ready, 1);
 }
 
+/* Tasks that no event spawns. */
+enum { LONG = 3, MORE = 4, URGENT = 6 };
+
 /* ---- tasks ----------------------------------------------------------------- */
 
 static unsigned polled[TASKS];
@@ -202,6 +212,8 @@ static void deliver(struct driver *driver, uint64_t data, uint32_t events)
 	(void)driver;
 	explore_assert(events == EPOLLIN && delivered[data]++ == 0);
 	explore_assert(workers_spawn((unsigned)data) == 0);
+	for (unsigned i = 0; data == 1 && i < more; i++)
+		explore_assert(workers_spawn(MORE + i) == 0);
 }
 
 static void attach(unsigned i)
@@ -258,6 +270,24 @@ static enum skua_poll yield_until_first(struct skua_task *task)
 	return SKUA_YIELD;
 }
 
+static enum skua_poll yield_until_second(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	if (polled[2] > 0)
+		return SKUA_DONE;
+	cpu_relax();
+	return SKUA_YIELD;
+}
+
+/* Event 2 occurs, and the next task is a long poll that waits for it. */
+static enum skua_poll raise_second(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	event(2);
+	explore_assert(workers_spawn(LONG) == 0);
+	return SKUA_DONE;
+}
+
 /* ---- outside --------------------------------------------------------------- */
 
 static void ends(void)
@@ -308,6 +338,28 @@ static void attaches_two_and_spawns(void)
 {
 	explore_assert(workers_spawn(0) == 0);
 	attaches_two();
+}
+
+/* As attaches_two(), beside a task that yields until the end. */
+static void attaches_two_and_yields(void)
+{
+	explore_assert(workers_spawn(0) == 0);
+	attaches_two();
+}
+
+/* Event 1 makes a round of four tasks. The first of them has event 2 occur, whose task is
+ * urgent, and spawns a long poll. */
+static void attaches_two_and_prioritises(void)
+{
+	explore_assert(workers_spawn(URGENT) == 0);
+	wait_until_polled(URGENT);
+	attach(1);
+	attach(2);
+	explore_assert(workers_spawn(0) == 0);
+	event(1);
+	wait_until_polled(2);
+	wait_until_polled(LONG);
+	ends();
 }
 
 /* Nothing is ready: the leader is woken by the spawn alone. */
@@ -398,6 +450,8 @@ static void summon(void *ctx)
 static void setup(unsigned count, skua_task_fn first, uint64_t lifo_delay_ns)
 {
 	defect = NO_DEFECT;
+	round_ns = 0;
+	more = 0;
 	workers_reset(first, finish, lifo_delay_ns);
 	workers_place(count, 1);
 	driver_init(&pool.driver, 0, summon, &pool);
@@ -499,6 +553,37 @@ static void setup_event_long_of_groups_keep(void)
 static void setup_busy(void)
 {
 	setup(1, yield_until_first, SENTINEL_NEVER);
+}
+
+/* A worker in a round looks only when it is over. */
+static void setup_round(unsigned count)
+{
+	setup(count, yield_until_second, LIFO_DELAY_NS);
+	round_ns = NO_LOOK_NS;
+	more = 2;
+}
+
+static void setup_round_one(void)
+{
+	setup_round(1);
+}
+
+static void setup_round_two_keep(void)
+{
+	setup_round(2);
+	keep();
+}
+
+/* Each poll is a tick. */
+static void setup_prioritised(void)
+{
+	setup(1, yield_until_first, SENTINEL_NEVER);
+	round_ns = NO_LOOK_NS;
+	more = 2;
+	tasks[1].poll = raise_second;
+	tasks[LONG].poll = wait_for_second;
+	tasks[2].flags = tasks[URGENT].flags = TASK_URGENT;
+	workers[0].tick.mean_ns = NS_PER_S;
 }
 
 static void setup_attaches_unfenced(void)
@@ -619,6 +704,15 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_long_of_groups__keep__few",
 		       setup_event_long_of_groups_keep, check_two,
 		       THREE_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("round__few", setup_round_one, check_two,
+		       ONE_AND(attaches_two_and_yields)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("round__two__few", setup_round_two_keep, check_two,
+		       WORKERS_AND(attaches_two_and_yields)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("prioritised__few", setup_prioritised, check_two,
+		       ONE_AND(attaches_two_and_prioritises)),
 	  FEW(15000) },
 	{ EXPLORE_PASS("poller_alone__few", setup_one, check,
 		       ONE_AND(attaches_and_adds_poller)),
