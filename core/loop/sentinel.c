@@ -18,11 +18,12 @@
  * often. A guess, as that of lifo_delay_ns. */
 #define DELAY_MIN_DRIVER_NS UINT64_C(50000)
 /* The sentinel stops checking the slots after this many checks in a row at
- * which all workers are parked: about 25 ms with the default delay, so that a
- * service which is called often keeps its sentinel. */
+ * which all workers are parked: about 25 ms with the default delay, and 5 ms while
+ * descriptors are attached, so that a service which is called more often keeps its
+ * sentinel. More would cost more than a summons: each check is a wake-up in vain. With
+ * 29, an accept without descriptors that is tried ten times a second took 0.5 % of a
+ * CPU, instead of 0.3 %. */
 #define QUIET_MAX 9u
-/* The same while descriptors are attached: about 25 ms as well. */
-#define QUIET_MAX_DRIVER 29u
 /* The sentinel is slow if the time between two checks is more than this many
  * times lifo_delay_ns. A worker that fills a slot must then summon it, which
  * costs a wake-up of about 2 us. While polls are short, this happens at most
@@ -243,10 +244,7 @@ static void give_role(struct pool *pool)
  * parked; and at once if there is no other worker, unless it has to look for events. */
 static bool waits_for_timers(const struct pool *pool)
 {
-	unsigned most =
-		driver_attached(&pool->driver) ? QUIET_MAX_DRIVER : QUIET_MAX;
-
-	return pool->sentinel.quiet >= most ||
+	return pool->sentinel.quiet >= QUIET_MAX ||
 	       (pool->worker_count == 1 && !checks_pay(pool));
 }
 
