@@ -5,8 +5,8 @@
 
 #include "tests/unit/pairs.h"
 
-/* SKUA_TEST_SET=long: a million times, else a hundred thousand; fewer under a sanitizer and
- * in the quick set. */
+/* SKUA_TEST_SET=long: a million times, which takes two to five minutes; else a hundred
+ * thousand; fewer under a sanitizer and in the quick set. */
 static unsigned times(void)
 {
 	const char *set = getenv("SKUA_TEST_SET");
@@ -143,14 +143,28 @@ TEST(close__wait_of_a_poll__ealready_for_a_cancel_then_ebadf)
 
 /* ---- again and again -------------------------------------------------------- */
 
-/* Opens descriptors one after another. Another thread closes each at any moment. */
-struct race {
-	struct skua_runtime *rt;
+/* Fibers or threads that open descriptors, each one after another. Another one closes each
+ * descriptor at any moment, so that some waits are ended, and the kernel uses the numbers
+ * again. There are several readers, because a wake-up takes longer than all the rest. */
+#define READERS 8u
+
+struct reader {
+	struct user user;
+	struct race *race;
 	/* The handle, [ serial:32 | fd:32 ]; 0: none. */
 	atomic_u64 io;
-	atomic_u32 over;
-	unsigned rounds, refused, closed, wrong;
-	uint64_t deadline_ns; /* of each read, from now on; 0: none */
+	unsigned refused, wrong;
+};
+
+struct race {
+	struct skua_runtime *rt;
+	unsigned readers_count;
+	struct reader readers[READERS];
+	struct user closer;
+	atomic_u32 reading; /* readers that have not ended */
+	unsigned rounds;    /* of each reader */
+	unsigned closed, wrong;
+	uint64_t deadline_ns; /* of each read, from then on; 0: none */
 };
 
 static uint64_t pack(struct skua_io io)
@@ -158,110 +172,162 @@ static uint64_t pack(struct skua_io io)
 	return (uint64_t)io.serial << 32 | (uint32_t)io.fd;
 }
 
-static int open_and_read(struct user *it)
+/* Read until the descriptor is closed. Return: were all reads right? */
+static bool read_all(struct skua_io io, uint64_t deadline_ns)
 {
-	struct race *race = it->object;
+	bool right = true;
+	ssize_t n = 0;
+
+	while (n != -EBADF) {
+		uint64_t count;
+
+		n = skua_io_read(io, &count, sizeof(count),
+				 deadline_ns ? skua_now_ns() + deadline_ns
+					     : SKUA_FOREVER_NS);
+		right &= n == sizeof(count) || n == -ETIMEDOUT || n == -EBADF;
+	}
+	return right;
+}
+
+static int open_and_read(struct user *user)
+{
+	struct reader *it = user->object;
+	struct race *race = it->race;
 
 	for (unsigned i = 0; i < race->rounds; i++) {
 		struct skua_io io;
-		ssize_t n = 0;
-		uint64_t byte;
 		int fd = eventfd(i % 4 == 0, EFD_CLOEXEC);
 
 		if (fd < 0 || skua_io_attach(race->rt, fd, 0, &io)) {
-			race->wrong++;
+			it->wrong++;
 			break;
 		}
-		atomic_store_release(&race->io, pack(io));
-		while (n != -EBADF) {
-			n = skua_io_read(io, &byte, sizeof(byte),
-					 race->deadline_ns
-						 ? skua_now_ns() +
-							   race->deadline_ns
-						 : SKUA_FOREVER_NS);
-			race->wrong += n != sizeof(byte) && n != -ETIMEDOUT &&
-				       n != -EBADF;
-		}
-		race->refused++;
+		atomic_store_release(&it->io, pack(io));
+		it->wrong += !read_all(io, race->deadline_ns);
+		it->refused++;
 	}
-	atomic_store_release(&race->over, 1);
+	atomic_fetch_sub_release(&race->reading, 1);
 	return 0;
 }
 
-/* Closes what it finds, at once or a little later, and signals before that sometimes. */
-static void *close_all(void *arg)
+/* Close a descriptor, a little later, and signal before that sometimes. */
+static void close_one(struct race *race, struct skua_io io, unsigned turn)
 {
-	struct race *race = arg;
-	unsigned turn = 0;
+	uint64_t one = 1;
+	int code;
 
-	while (!atomic_load_acquire(&race->over)) {
-		uint64_t word = atomic_exchange_acquire(&race->io, 0);
-		struct skua_io io = { (int)(uint32_t)word,
-				      (uint32_t)(word >> 32) };
-		uint64_t one = 1;
-		int code;
-
-		if (word == 0) {
-			sched_yield();
-			continue;
-		}
-		turn++;
-		if (turn % 3 == 0)
-			skua_io_write_try(io, &one, sizeof(one));
-		for (volatile unsigned spin = turn % 256; spin > 0; spin--)
-			;
-		if (turn % 5 == 0) {
-			code = skua_io_detach(io);
-			if (code >= 0)
-				code = close(code);
-		} else {
-			code = skua_io_close(io);
-		}
-		if (code == 0)
-			race->closed++;
-		else
-			race->wrong++;
+	if (turn % 3 == 0)
+		skua_io_write_try(io, &one, sizeof(one));
+	for (volatile unsigned spin = turn % 256; spin > 0; spin--)
+		;
+	if (turn % 5 == 0) {
+		code = skua_io_detach(io);
+		if (code >= 0)
+			code = close(code);
+	} else {
+		code = skua_io_close(io);
 	}
-	return NULL;
+	if (code == 0)
+		race->closed++;
+	else
+		race->wrong++;
 }
 
-static void close_often(unsigned workers, bool is_fiber, uint64_t deadline_ns)
+static int close_all(struct user *user)
 {
-	struct skua_runtime *rt = runtime_new(workers, 0);
-	struct race race = { .rt = rt,
-			     .rounds = times(),
-			     .deadline_ns = deadline_ns };
-	struct user user = { 0 };
-	unsigned before = open_descriptors();
-	pthread_t closer;
+	struct race *race = user->object;
+	unsigned turn = 0, nothing = 0;
 
-	/* A timer only if the call waits: a quarter of the rounds suffices. */
-	if (deadline_ns)
-		race.rounds /= 4;
-	assert_int_equal(pthread_create(&closer, NULL, close_all, &race), 0);
-	user_start(&user, rt, is_fiber, open_and_read, &race);
-	user_end(&user);
-	assert_int_equal(pthread_join(closer, NULL), 0);
+	while (atomic_load_acquire(&race->reading) > 0) {
+		unsigned before = turn;
+
+		for (unsigned i = 0; i < race->readers_count; i++) {
+			uint64_t word = atomic_exchange_acquire(
+				&race->readers[i].io, 0);
+
+			if (word != 0)
+				close_one(race,
+					  (struct skua_io){
+						  (int)(uint32_t)word,
+						  (uint32_t)(word >> 32) },
+					  ++turn);
+		}
+		nothing = turn == before ? nothing + 1 : 0;
+		/* On a busy machine, let the readers have the CPU. */
+		if (nothing > 0 && user->is_fiber)
+			skua_yield();
+		else if (nothing > 0 && nothing % 8 != 0)
+			sched_yield();
+		else if (nothing > 0)
+			usleep(1);
+	}
+	return 0;
+}
+
+/* How readers and the closer run, and how often. */
+struct plan {
+	unsigned workers;
+	bool fibers_read, fiber_closes; /* else threads */
+	unsigned readers, rounds;
+	uint64_t deadline_ns; /* of each read; 0: none */
+};
+
+static void close_often(struct plan plan)
+{
+	struct race race = {
+		.rt = runtime_new(plan.workers, 0),
+		.readers_count = plan.readers,
+		.reading = plan.readers,
+		.rounds = plan.rounds / plan.readers,
+		.deadline_ns = plan.deadline_ns,
+	};
+	unsigned before = open_descriptors();
+
+	user_start(&race.closer, race.rt, plan.fiber_closes, close_all, &race);
+	for (unsigned i = 0; i < plan.readers; i++) {
+		race.readers[i].race = &race;
+		user_start(&race.readers[i].user, race.rt, plan.fibers_read,
+			   open_and_read, &race.readers[i]);
+	}
+	for (unsigned i = 0; i < plan.readers; i++) {
+		user_end(&race.readers[i].user);
+		assert_int_equal(race.readers[i].wrong, 0);
+		assert_int_equal(race.readers[i].refused, race.rounds);
+	}
+	user_end(&race.closer);
 	assert_int_equal(race.wrong, 0);
-	assert_int_equal(race.refused, race.rounds);
-	/* The last one may be closed by the reader's call that left last. */
-	assert_int_equal(race.closed, race.rounds);
-	assert_true(open_descriptors() <= before + 3);
-	destroy(rt);
+	assert_int_equal(race.closed, plan.readers * race.rounds);
+	/* The last ones may be closed by the reader's call that left last. */
+	assert_true(open_descriptors() <= before + 2 + plan.readers);
+	destroy(race.rt);
 	assert_true(open_descriptors() <= before);
 }
 
 TEST(close__from_another_thread_100000_times__no_hang_and_none_left)
 {
-	close_often(1, true, 0);
-	close_often(2, true, 0);
-	close_often(1, false, 0);
+	unsigned most = times() / 10 * 3;
+
+	close_often((struct plan){ 1, true, false, READERS, most, 0 });
+	close_often((struct plan){ 2, true, false, READERS, most, 0 });
+	close_often((struct plan){ 1, false, false, READERS, most, 0 });
+	close_often((struct plan){ 2, true, false, 1, times() / 10, 0 });
 }
 
+TEST(close__from_another_task_100000_times__no_hang_and_none_left)
+{
+	unsigned most = times() / 10 * 3;
+
+	close_often((struct plan){ 1, true, true, READERS, most, 0 });
+	close_often((struct plan){ 2, true, true, READERS, most, 0 });
+	close_often((struct plan){ 1, false, true, READERS, most, 0 });
+	close_often((struct plan){ 2, true, true, 1, times() / 10, 0 });
+}
+
+/* Fewer, as each close takes several deadlines. */
 TEST(close__beside_deadlines__no_hang_and_none_left)
 {
-	close_often(1, true, 20000);
-	close_often(2, false, 20000);
+	close_often((struct plan){ 1, true, false, 2, times() / 20, 20000 });
+	close_often((struct plan){ 2, false, true, 2, times() / 20, 20000 });
 }
 
 /* ---- deadlines and cancels, again and again --------------------------------- */
@@ -313,11 +379,20 @@ TEST(deadline__100000_times__nothing_is_left)
 	destroy(rt);
 }
 
+/* Several, because a wake-up takes longer than all the rest. */
+#define CANCELLED 8u
+
 struct cancelled {
-	struct skua_fiber fiber; /* first */
-	struct skua_io io;
-	atomic_u32 rounds;
+	struct skua_fiber fiber; /* first: a fiber is its cancelled */
+	struct pair pair;
 	unsigned wrong;
+};
+
+/* Cancels fibers, again and again. */
+struct canceller {
+	struct skua_runtime *rt;
+	struct cancelled all[CANCELLED];
+	unsigned rounds, wrong;
 };
 
 static void read_until_cancelled(struct skua_fiber *self)
@@ -326,37 +401,76 @@ static void read_until_cancelled(struct skua_fiber *self)
 	char byte;
 	ssize_t n;
 
-	while ((n = skua_io_read(it->io, &byte, 1, SKUA_FOREVER_NS)) == 1)
+	while ((n = skua_io_read(it->pair.ends[0], &byte, 1,
+				 SKUA_FOREVER_NS)) == 1)
 		;
 	it->wrong += n != -ECANCELED;
 }
 
-/* Each fiber waits, or is about to, when it is cancelled, beside an event. */
+/* The fiber waits, or is about to, beside an event. Return: was a call wrong? */
+static bool cancel_one(struct cancelled *it, unsigned turn, bool is_fiber)
+{
+	ssize_t n = 1;
+
+	while (turn % 4 == 0 &&
+	       (io_word(it->pair.ends[0], IO_READ) & IO_OWNER) != IO_ARMED) {
+		if (is_fiber)
+			skua_yield();
+		else
+			sched_yield();
+	}
+	/* Fibers that are cancelled leave bytes, until there is no room. */
+	if (turn % 3 == 0)
+		n = skua_io_write_try(it->pair.ends[1], "x", 1);
+	if (skua_task_cancel(&it->fiber.task))
+		return true;
+	return n != 1 && n != -EAGAIN;
+}
+
+static int cancel_often(struct user *user)
+{
+	struct canceller *it = user->object;
+
+	for (unsigned i = 0; i < it->rounds; i++) {
+		for (unsigned k = 0; k < CANCELLED; k++) {
+			struct skua_fiber *fiber = &it->all[k].fiber;
+
+			it->wrong += skua_fiber_init(fiber,
+						     read_until_cancelled, 0) ||
+				     skua_task_spawn(it->rt, &fiber->task);
+		}
+		for (unsigned k = 0; k < CANCELLED; k++)
+			it->wrong +=
+				cancel_one(&it->all[k], i + k, user->is_fiber);
+		for (unsigned k = 0; k < CANCELLED; k++)
+			it->wrong +=
+				skua_task_join(&it->all[k].fiber.task) != 0;
+	}
+	return 0;
+}
+
 TEST(cancel__100000_times__no_hang_and_nothing_is_left)
 {
-	struct skua_runtime *rt = runtime_new(2, 0);
-	struct cancelled it = { .rounds = 0 };
-	unsigned rounds = times();
-	struct pair pair;
+	struct canceller it = { .rt = runtime_new(2, 0),
+				.rounds = times() / CANCELLED / 2 };
 
-	pair_open(rt, &pair, PAIR_UNIX);
-	it.io = pair.ends[0];
-	for (unsigned i = 0; i < rounds; i++) {
-		assert_int_equal(
-			skua_fiber_init(&it.fiber, read_until_cancelled, 0), 0);
-		spawn(rt, &it.fiber.task);
-		if (i % 4 == 0)
-			wait_for_wait(it.io, IO_READ);
-		if (i % 3 == 0)
-			assert_int_equal(
-				skua_io_write_try(pair.ends[1], "x", 1), 1);
-		assert_int_equal(skua_task_cancel(&it.fiber.task), 0);
-		join(&it.fiber.task);
-	}
+	/* ThreadSanitizer takes milliseconds for a fiber. */
+	if (SANITIZED)
+		it.rounds /= 10;
+	for (unsigned k = 0; k < CANCELLED; k++)
+		pair_open(it.rt, &it.all[k].pair, PAIR_UNIX);
+	for (unsigned is_fiber = 0; is_fiber < 2; is_fiber++)
+		user_run(it.rt, is_fiber, cancel_often, &it);
 	assert_int_equal(it.wrong, 0);
-	assert_int_equal(io_word(it.io, IO_READ) & IO_OWNER, IO_FREE);
-	pair_close(&pair);
-	destroy(rt);
+	for (unsigned k = 0; k < CANCELLED; k++) {
+		struct pair *pair = &it.all[k].pair;
+
+		assert_int_equal(it.all[k].wrong, 0);
+		assert_int_equal(io_word(pair->ends[0], IO_READ) & IO_OWNER,
+				 IO_FREE);
+		pair_close(pair);
+	}
+	destroy(it.rt);
 }
 
 /* ---- the end of the runtime ------------------------------------------------- */
