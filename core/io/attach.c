@@ -176,8 +176,9 @@ static int finish(struct io_slot *slot)
 	/* The kernel may give the number to another thread once it is closed, and
 	 * that may attach it. So the slot is free before. */
 	slot_end(slot);
+	/* It has the options of the listener. */
 	if (accepted >= 0)
-		kernel_close(accepted);
+		kernel_close_at_once(accepted);
 	return fd;
 }
 
@@ -195,10 +196,24 @@ static bool drop(struct io_slot *slot, uint32_t n)
 	return (holders & IO_HOLDERS) == n;
 }
 
+/* End the attachment for a thread that has closed it, and has returned already. The caller is
+ * a worker in a call of another task, or in the driver, and must not linger. */
+static __attribute__((noinline, cold)) void
+close_for_other(struct io_slot *slot)
+{
+	bool socket = slot->kind & IO_SOCKET;
+	int fd = finish(slot);
+
+	if (socket)
+		kernel_close_at_once(fd);
+	else
+		kernel_close(fd);
+}
+
 HOT void attach_drop(struct io_slot *slot)
 {
 	if (drop(slot, 1))
-		kernel_close(finish(slot));
+		close_for_other(slot);
 }
 
 /* Wait until the caller is the only holder, and drop it. The others are in system calls that

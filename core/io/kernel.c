@@ -190,6 +190,26 @@ int kernel_close(int fd)
 	return code;
 }
 
+/* A time of 0 stays: it discards what was written, and resets the connection. */
+int kernel_close_at_once(int fd)
+{
+	struct linger linger = { 0, 0 };
+	socklen_t length = sizeof(linger);
+	int code = (int)CALL(
+		getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &length),
+		SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, &linger, &length);
+
+	if (code == 0 && linger.l_onoff && linger.l_linger > 0) {
+		linger = (struct linger){ 0, 0 };
+		code = (int)CALL(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger,
+					    sizeof(linger)),
+				 SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER,
+				 &linger, sizeof(linger));
+	}
+	(void)code;
+	return kernel_close(fd);
+}
+
 int kernel_option(int fd, int option)
 {
 	socklen_t length = sizeof(int);

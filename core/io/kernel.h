@@ -46,7 +46,12 @@ int kernel_peer(int fd, struct sockaddr *address, uint32_t *length);
 /* kernel_connect - -EINPROGRESS also if a signal has interrupted it */
 int kernel_connect(int fd, const struct sockaddr *address, uint32_t length);
 int kernel_shutdown(int fd, int how);
+
+/* kernel_close - also waits until what was written has arrived, if the socket lingers */
 int kernel_close(int fd);
+
+/* kernel_close_at_once - close a socket without that wait; the kernel goes on to send */
+int kernel_close_at_once(int fd);
 
 /* kernel_error - return and clear the error that a socket has kept, as a negative errno
  * value */

@@ -114,7 +114,10 @@ SKUA_API int skua_io_detach(struct skua_io io);
  * this handle return -EBADF. If calls are in progress in other threads, the last of them
  * closes the descriptor, and this one returns 0 at once.
  *
- * Threads: any. Blocks: never, unless close() does (SO_LINGER). Allocates: nothing.
+ * Threads: any. Blocks: never, except for a socket with SO_LINGER and a time: as close(), until
+ * the peer has received what was written, or that time is over. On a worker, that holds up the
+ * other tasks of the worker; instead, call skua_io_detach(), and close() in skua_blocking_call().
+ * If another call closes the descriptor, no thread lingers. Allocates: nothing.
  * Return: 0; -EBADF; -EOWNERDEAD (in a forked child); an error of close(), after which the
  * descriptor is closed nevertheless.
  */

@@ -93,6 +93,7 @@ static inline int model_accept(void)
 #define driver_detach(in, fd)                 ((void)(in), model_detach())
 #define kernel_read(fd, socket, buffer, size) ((void)(buffer), model_read(size))
 #define kernel_close(fd)                      ((void)(fd), model_close())
+#define kernel_close_at_once(fd)              kernel_close(fd)
 #define kernel_shutdown(fd, how)              (happen((uint32_t)(how)), 0)
 #include "core/io/attach.c"
 #include "core/io/bytes.c"

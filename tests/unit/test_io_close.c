@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "core/io/attach.h"
 #include "tests/unit/pairs.h"
 
 /* SKUA_TEST_SET=long: a million times, which takes two to five minutes; else a hundred
@@ -138,6 +139,118 @@ TEST(close__wait_of_a_poll__ealready_for_a_cancel_then_ebadf)
 	assert_int_equal(it.cancelled, -EALREADY);
 	assert_int_equal(it.code, -EBADF);
 	io_close(pair.ends[1]);
+	destroy(rt);
+}
+
+/* ---- close of a socket that lingers ------------------------------------------ */
+
+#define HOUR_S 3600
+
+/* A connection whose peer has not read what was written. */
+struct unread {
+	struct skua_io io;
+	int peer;
+	size_t bytes;
+};
+
+static void unread_open(struct skua_runtime *rt, struct unread *it, int linger)
+{
+	struct linger option = { 1, linger };
+	int fds[2];
+
+	fds_open(fds, PAIR_TCP);
+	it->io = attached(rt, fds[1]);
+	it->peer = fds[0];
+	it->bytes = fill(it->io);
+	assert_int_equal(setsockopt(fds[1], SOL_SOCKET, SO_LINGER, &option,
+				    sizeof(option)),
+			 0);
+}
+
+/* Read all that comes. Return: the result of the last read, as a negative errno value. */
+static int unread_end(struct unread *it)
+{
+	static char bytes[65536];
+	size_t read_bytes = 0;
+	ssize_t n;
+
+	while ((n = read(it->peer, bytes, sizeof(bytes))) > 0)
+		read_bytes += (size_t)n;
+	n = n < 0 ? -errno : n;
+	if (n == 0)
+		assert_int_equal(read_bytes, it->bytes);
+	assert_int_equal(close(it->peer), 0);
+	return (int)n;
+}
+
+/* Close it beside a call of another task, which then is the one that closes it. */
+static void close_beside_call(struct unread *it)
+{
+	struct io_slot *slot = table_find(it->io.fd);
+
+	assert_int_equal(attach_hold(slot, it->io.serial), 0);
+	io_close(it->io);
+	assert_int_equal(fcntl(it->io.fd, F_GETFD), FD_CLOEXEC);
+	attach_drop(slot);
+	assert_int_equal(fcntl(it->io.fd, F_GETFD), -1);
+}
+
+/* If it lingered, the test would take an hour. */
+TEST(close__lingers_and_another_call_closes__at_once_and_nothing_is_lost)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct unread it;
+
+	unread_open(rt, &it, HOUR_S);
+	close_beside_call(&it);
+	assert_int_equal(unread_end(&it), 0);
+	destroy(rt);
+}
+
+TEST(close__lingers_for_no_time_and_another_call_closes__reset)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct unread it;
+
+	unread_open(rt, &it, 0);
+	close_beside_call(&it);
+	assert_int_equal(unread_end(&it), -ECONNRESET);
+	destroy(rt);
+}
+
+struct lingering {
+	struct skua_io io;
+	struct gate begun;
+	atomic_u32 over;
+};
+
+static int close_and_linger(struct user *user)
+{
+	struct lingering *it = user->object;
+	int code;
+
+	gate_open(&it->begun);
+	code = skua_io_close(it->io);
+	atomic_store_release(&it->over, 1);
+	return code;
+}
+
+/* The caller itself lingers, as it has asked for. */
+TEST(close__lingers__returns_when_the_peer_has_read)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct lingering it = { .over = 0 };
+	struct user user = { 0 };
+	struct unread unread;
+
+	unread_open(rt, &unread, HOUR_S);
+	it.io = unread.io;
+	user_start(&user, rt, false, close_and_linger, &it);
+	gate_wait(&it.begun);
+	usleep(20000);
+	assert_int_equal(atomic_load_acquire(&it.over), 0);
+	assert_int_equal(unread_end(&unread), 0);
+	assert_int_equal(user_end(&user), 0);
 	destroy(rt);
 }
 
