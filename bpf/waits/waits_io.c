@@ -114,6 +114,15 @@ static void merge(char *common, const char *address)
 		strcpy(common, "*");
 }
 
+/* Did a wait begin before another one? 0: the time is not known. */
+static bool began_before(const struct target_wait *a,
+			 const struct target_wait *b)
+{
+	uint64_t a_ns = a->armed.since_ns, b_ns = b->armed.since_ns;
+
+	return a_ns && (!b_ns || a_ns < b_ns);
+}
+
 static void add_row(struct table *table, const struct waits *waits,
 		    const struct one *first, uint32_t count)
 {
@@ -127,7 +136,7 @@ static void add_row(struct table *table, const struct waits *waits,
 	for (const struct one *one = first; one < first + count; one++) {
 		merge(local, one->descriptor->socket.local);
 		merge(peer, one->descriptor->socket.peer);
-		if (one->wait->armed.since_ns < oldest->wait->armed.since_ns)
+		if (began_before(one->wait, oldest->wait))
 			oldest = one;
 	}
 	table_count(table, count);
@@ -209,11 +218,15 @@ json_t *waits_io_json(const struct waits *waits)
 
 /* ---- blocking calls --------------------------------------------------------------- */
 
-/* Count the waiters for the calls of a pool, and find the longest wait. */
+/* Count the waiters for the calls of a pool, and find the longest wait of those that are
+ * known. Each call has one. A task or thread is not known if its call runs, or if no fiber
+ * waits for the pool: then nothing tells where the list of its waiters is. */
 static struct waits_side callers(const struct waits *waits,
 				 const struct blocking_pool *pool)
 {
-	struct waits_side side = { .waiters = 0 };
+	struct waits_side side = { .waiters = pool->area.running +
+					      pool->area.queued +
+					      pool->area.waiting };
 
 	for (uint32_t i = 0; i < waits->waiter_count; i++) {
 		const struct waits_waiter *waiter = &waits->waiters[i];
@@ -221,7 +234,6 @@ static struct waits_side callers(const struct waits *waits,
 		if (waiter->wait.verb.kind != AREA_WAITS_BLOCKING ||
 		    waiter->wait.armed.object != pool->address)
 			continue;
-		side.waiters++;
 		waits_note_since(&side, waiter->wait.armed.since_ns,
 				 waiter->party);
 	}
@@ -260,7 +272,7 @@ void waits_io_pools_text(const struct waits *waits)
 		table_add(&table, "%s",
 			  waits_since_text(waits, side.since_ns, time));
 		table_add(&table, "%s",
-			  side.waiters
+			  side.since_ns
 				  ? waits_party_name(waits, side.oldest, party)
 				  : "-");
 	}

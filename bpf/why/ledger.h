@@ -205,8 +205,6 @@ struct ledger {
 	struct ledger_io *io;
 	size_t io_count, io_room;
 	struct addresses io_open;
-	/* If the last look left events: they came at this time or later. Else 0. */
-	uint64_t io_full_ns;
 	size_t stuck, stuck_count;
 	struct ledger_hold *holds;
 	size_t hold_count, hold_room;

@@ -107,6 +107,17 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
+/* Where a runtime notes that a look left events: each runtime has its own. */
+static uint64_t *full_ns(const struct ledger *l, unsigned track)
+{
+	uint32_t runtime = trace_source(l->trace, track)->stream.runtime;
+	unsigned first = 0;
+
+	while (trace_source(l->trace, first)->stream.runtime != runtime)
+		first++;
+	return &l->tracks[first].io_full_ns;
+}
+
 /* Find out between which times the kernel got the events of a look. */
 static void bound_times(struct ledger *l, struct ledger_steps *s,
 			const struct trace_mark *mark, struct ledger_reap *out)
@@ -114,14 +125,14 @@ static void bound_times(struct ledger *l, struct ledger_steps *s,
 	bool parks =
 		s->depth > 0 && s->open[s->depth - 1].step.doing == LEDGER_PARK;
 	uint64_t park = parks ? s->open[s->depth - 1].step.from_ns : 0;
-	uint64_t woken;
+	uint64_t full = *full_ns(l, mark->track), woken;
 
 	*out = (struct ledger_reap){ .from_ns = mark->number,
 				     .until_ns = mark->ns,
 				     .ns = mark->ns,
 				     .since_ns = mark->number };
-	if (l->io_full_ns > 0 && l->io_full_ns < out->from_ns)
-		out->from_ns = l->io_full_ns;
+	if (full > 0 && full < out->from_ns)
+		out->from_ns = full;
 	if (!mark->slept)
 		return;
 	if (!parks) {
@@ -161,7 +172,7 @@ void ledger_on_reap(struct ledger *l, const struct trace_mark *mark)
 	if (same)
 		return;
 	bound_times(l, s, mark, &s->reap);
-	l->io_full_ns = mark->full ? s->reap.from_ns : 0;
+	*full_ns(l, mark->track) = mark->full ? s->reap.from_ns : 0;
 	s->late = add_late(l, mark, &s->reap);
 }
 

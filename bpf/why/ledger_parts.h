@@ -57,6 +57,9 @@ struct ledger_steps {
 	size_t search; /* step of the last search */
 	size_t late; /* 1 + index in ledger.lates of the one in progress; 0: none */
 	struct ledger_reap reap; /* the last look that found events */
+	/* Of the first track of a runtime. If the last look of the runtime left events:
+	 * they came at this time or later. Else 0. */
+	uint64_t io_full_ns;
 	uint32_t tid;
 };
 

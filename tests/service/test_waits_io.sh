@@ -84,6 +84,18 @@ for way in "${ways[@]}"; do
 	stop sockets
 done
 
+# Callers that are no fibers are counted, but not known.
+way=threads
+begin default sockets threads
+shows_soon '
+	len(d["blocking"]) == 1 and d["blocking"][0] == {
+		"threads": 2, "max_threads": 2, "running": 2, "queued": 2, "max_queued": 2,
+		"waiting_for_a_place": 1, "waiters": 5, "longest_ns": 0, "of_which": "nobody"} and
+	d["waiters"] == []'
+run waits -p "$pid"
+expect "$way" out_has '          2 of 2     2  2 of 2            1        5'
+stop sockets
+
 # An accept that fails is tried again, and counted.
 way=hungry
 begin default sockets hungry

@@ -19,12 +19,12 @@
 #define QUEUE 0x6008u
 
 /* A file in memory; counter and time are the same. Streams 0 and 1 are workers, with
- * threads 10 and 11; 2 is outside. */
+ * threads 10 and 11; 2 is outside. A test may add 3, of another runtime. */
 struct file {
 	int fd;
 	char path[32];
 	struct trace_writer writer;
-	uint64_t first[3];
+	uint64_t first[4];
 
 	struct trace *trace;
 	struct ledger ledger;
@@ -1036,6 +1036,24 @@ TEST(judge__look_leaves_events__next_one_is_later)
 	reads(f, 200, TASK + 2);
 	reads(f, 500, TASK + 1);
 	reaps(f, 0, 1000, 900, EVENT_REAP_FULL, TASK + 2);
+	reaps(f, 0, 3001100, 1000, 0, TASK + 1);
+	clock_at(f, 4000000);
+	judge(f);
+	assert_int_equal(f->ledger.io[0].unseen_ns, 100 + (3001100 - 900));
+}
+
+/* But not of another runtime, whose look leaves nothing. */
+TEST(judge__another_runtime_looks_meanwhile__it_leaves_nothing)
+{
+	const struct trace_stream other = { .id = 3, .runtime = 1, .tid = 12 };
+	struct file *f = *state;
+
+	trace_write_stream(&f->writer, &other);
+	clock_at(f, 100);
+	reads(f, 200, TASK + 2);
+	reads(f, 500, TASK + 1);
+	reaps(f, 0, 1000, 900, EVENT_REAP_FULL, TASK + 2);
+	note(f, 3, 2000, EVENT_REAP, 7, 1900, 1, 0);
 	reaps(f, 0, 3001100, 1000, 0, TASK + 1);
 	clock_at(f, 4000000);
 	judge(f);

@@ -8,6 +8,7 @@
  *	calm      one wait for each kind of descriptor, and three connections that are read
  *	blocking  fibers with blocking calls that do not end: two that run, two that are
  *		  queued, and one that waits for a place in the queue
+ *	threads   the same, by threads and a task
  *	hungry    a fiber that accepts a connection, and no descriptor is left for it
  *	slow      a fiber that reads what a thread writes each 20 ms
  *	late      the same, each 2 ms, and a task whose polls keep the only worker from
@@ -274,6 +275,38 @@ static void blocking(void)
 	puts("ready 0");
 }
 
+static void *call_by_thread(void *arg)
+{
+	call_block(arg);
+	return NULL;
+}
+
+static enum skua_poll call_in_poll(struct skua_task *self)
+{
+	static struct skua_blocking call = SKUA_BLOCKING_INIT(block);
+	static bool started;
+
+	if (!started)
+		started =
+			skua_blocking_start(self, &call, SKUA_FOREVER_NS) == 0;
+	if (started)
+		skua_blocking_poll(self, &call, SKUA_FOREVER_NS);
+	return SKUA_PENDING;
+}
+
+static void blocking_without_fibers(void)
+{
+	static struct skua_task task;
+	pthread_t thread;
+
+	check(skua_task_init(&task, call_in_poll), "skua_task_init()");
+	check(skua_task_spawn(rt, &task), "skua_task_spawn()");
+	for (unsigned i = 0; i < 4; i++)
+		check(-pthread_create(&thread, NULL, call_by_thread, NULL),
+		      "pthread_create()");
+	puts("ready 0");
+}
+
 /* ---- hungry ------------------------------------------------------------------------- */
 
 static void hungry(void)
@@ -357,6 +390,8 @@ int main(int argc, char **argv)
 		calm();
 	} else if (strcmp(kind, "blocking") == 0) {
 		blocking();
+	} else if (strcmp(kind, "threads") == 0) {
+		blocking_without_fibers();
 	} else if (strcmp(kind, "hungry") == 0) {
 		hungry();
 	} else if (strcmp(kind, "slow") == 0) {
