@@ -17,6 +17,7 @@
 #include "core/io/attach.h"
 #include "core/io/call.h"
 #include "core/io/kernel.h"
+#include "core/os/process_generation.h"
 
 #define FD       0
 #define PEER     UINT64_C(0x10000) /* of the queue: the other side has closed */
@@ -86,6 +87,11 @@ static inline int model_accept(void)
 	return -EMFILE;
 }
 
+/* Those of this process, and of the one that has forked it. */
+#define GENERATION        1u
+#define GENERATION_BEFORE 7u
+
+#define process_generation()                  GENERATION
 #define table_find(fd)                        ((void)(fd), &the_slot)
 #define table_next(fd)                        ((fd) == 0 ? 0 : -1)
 #define table_make(fd)                        ((void)(fd), &the_slot)
@@ -119,6 +125,8 @@ static inline void world_reset(void)
 	atomic_init(&the_slot.generation, 0);
 	atomic_init(&the_slot.holders, 0);
 	memset((void *)&pool, 0, sizeof(pool));
+	pool.generation = GENERATION;
+	atomic_init(&resetting, 0);
 	atomic_init(&pool.accepts_delayed, 0);
 	atomic_init(&pool.delay_logged_ns, 0);
 	atomic_init(&queue, 0);

@@ -24,6 +24,13 @@ static void setup_empty(void)
 	world_empty();
 }
 
+/* As in a child process: the parent has attached it. */
+static void setup_forked(void)
+{
+	setup();
+	atomic_init(&the_slot.generation, GENERATION_BEFORE);
+}
+
 static void sends_twice(void)
 {
 	send_byte(EPOLLIN);
@@ -164,6 +171,41 @@ static void detaches_and_attaches(void)
 	explore_assert(slot_withdraw(&the_slot, IO_READ, again.serial));
 }
 
+/* Any thread may attach it as soon as it is detached. */
+static void attaches_when_free(void)
+{
+	struct skua_io again;
+
+	while ((codes[2] = attach_kind(&pool, FD, IO_SOCKET, &again)) ==
+	       -EEXIST)
+		cpu_relax();
+	explore_assert(codes[2] == 0 && again.serial == io.serial + 1);
+}
+
+static void only_detaches(void)
+{
+	codes[1] = skua_io_detach(io);
+	explore_assert(codes[1] == FD);
+}
+
+static void attach_by(unsigned i)
+{
+	struct skua_io again;
+
+	codes[i] = attach_kind(&pool, FD, IO_SOCKET, &again);
+	explore_assert(codes[i] == 0 || codes[i] == -EEXIST);
+}
+
+static void attaches(void)
+{
+	attach_by(1);
+}
+
+static void attaches_too(void)
+{
+	attach_by(2);
+}
+
 /* The runtime is destroyed. */
 static void destroys(void)
 {
@@ -233,6 +275,19 @@ static void attached_anew(void)
 	explore_assert(atomic_load_relaxed(&the_slot.holders) == (IO_LIVE | 3));
 	explore_assert(slot_serial(now) == io.serial + 1);
 	explore_assert(!(now & (IO_CLOSING | IO_OWNER)));
+}
+
+static void attached_by_one(void)
+{
+	explore_assert((codes[1] == 0) + (codes[2] == 0) == 1);
+	explore_assert(atomic_load_relaxed(&the_slot.holders) == (IO_LIVE | 3));
+	explore_assert(slot_serial(atomic_load_relaxed(
+			       &the_slot.word[IO_READ])) == io.serial + 1);
+}
+
+static void attached_again(void)
+{
+	explore_assert(atomic_load_relaxed(&the_slot.holders) == (IO_LIVE | 3));
 }
 
 /* ---- as it was designed ------------------------------------------------------- */
@@ -379,6 +434,10 @@ static const struct explore_case cases[] = {
 		       reads_beside, tries_unless_closed, shuts_down,
 		       detaches_and_attaches),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("attach__detach", setup, attached_again, only_detaches,
+		       attaches_when_free) },
+	{ EXPLORE_PASS("attach__attach__forked", setup_forked, attached_by_one,
+		       attaches, attaches_too) },
 	{ EXPLORE_PASS("delayed", setup_missing, all_got, sends, accepts,
 		       reaps),
 	  EXPLORE_WITHIN(2, 2) },
