@@ -240,10 +240,39 @@ static void accepts(void)
 	explore_assert(codes[0] == 1 || codes[0] == -EBADF);
 }
 
+/* Each of two threads tries once. The one may use what the other has left in the slot. */
+static void accept_by(unsigned i)
+{
+	struct io_call call = {
+		.operation = accept_model, .io = io, .way = IO_READ, .cost = 1
+	};
+
+	waiter_begin(i);
+	codes[i] = (int)call_try(&call);
+	explore_assert(codes[i] == 1 || codes[i] == -EAGAIN ||
+		       codes[i] == -EBUSY);
+}
+
+static void tries_to_accept(void)
+{
+	accept_by(0);
+}
+
+static void tries_to_accept_too(void)
+{
+	accept_by(1);
+}
+
 static void setup_missing(void)
 {
 	setup();
 	atomic_init(&missing, 1);
+}
+
+static void setup_missing_one_of_two(void)
+{
+	setup_missing();
+	atomic_init(&queue, 2);
 }
 
 /* ---- checks ------------------------------------------------------------------- */
@@ -252,6 +281,15 @@ static void all_got(void)
 {
 	explore_assert(got == sent);
 	explore_assert(OF(atomic_load_relaxed(&queue)) == 0);
+}
+
+static void accepted_or_not(void)
+{
+	uint64_t left = OF(atomic_load_relaxed(&queue));
+
+	explore_assert((codes[0] == 1) + (codes[1] == 1) + (int)left == 2);
+	explore_assert((atomic_load_relaxed(&the_slot.word[IO_READ]) &
+			IO_OWNER) == IO_FREE);
 }
 
 static void closed_once(void)
@@ -443,6 +481,8 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("delayed__close", setup_missing, closed_once, accepts,
 		       closes_it) },
+	{ EXPLORE_PASS("try__try__missing", setup_missing_one_of_two,
+		       accepted_or_not, tries_to_accept, tries_to_accept_too) },
 	{ EXPLORE_BUG("designed_A1__read_erases_an_event", "lost wake-up",
 		      setup_designed, NULL, sends_twice, reads_two_as_designed,
 		      reaps_as_designed) },
