@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* about.c - COMMAND, CONFIG and SHUTDOWN */
+#include "bench/kv/commands/command.h"
+
+#include <stdio.h>
+
+#include "bench/kv/store/glob.h"
+
+/* ---- COMMAND -------------------------------------------------------------------- */
+
+static size_t count_subcommands(const struct command *command)
+{
+	const struct command *sub = command->subcommands;
+	size_t count = 0;
+
+	for (; sub && sub->name; sub++)
+		count++;
+	return count;
+}
+
+static const struct {
+	unsigned flag;
+	const char *name;
+} flag_names[] = {
+	{ COMMAND_WRITE, "write" },     { COMMAND_READ, "readonly" },
+	{ COMMAND_GROWS, "denyoom" },   { COMMAND_ADMIN, "admin" },
+	{ COMMAND_NO_AUTH, "no_auth" }, { COMMAND_NO_MULTI, "no_multi" },
+	{ COMMAND_FAST, "fast" }
+};
+#define FLAG_NAMES (sizeof(flag_names) / sizeof(flag_names[0]))
+
+static void describe(struct reply *reply, const struct command *command)
+{
+	size_t flags = 0;
+
+	for (size_t i = 0; i < FLAG_NAMES; i++)
+		flags += (command->flags & flag_names[i].flag) != 0;
+	reply_array(reply, 10);
+	reply_text(reply, command->name);
+	reply_number(reply, command->arity);
+	reply_set(reply, flags);
+	for (size_t i = 0; i < FLAG_NAMES; i++)
+		if (command->flags & flag_names[i].flag)
+			reply_status(reply, flag_names[i].name);
+	reply_number(reply, command->first);
+	reply_number(reply, command->last);
+	reply_number(reply, command->step);
+	reply_set(reply, 0);
+	reply_array(reply, 0);
+	reply_array(reply, 0);
+	reply_array(reply, count_subcommands(command));
+	for (size_t i = 0; i < count_subcommands(command); i++)
+		describe(reply, &command->subcommands[i]);
+}
+
+void run_command(struct call *call)
+{
+	reply_array(call->reply, command_count);
+	for (unsigned i = 0; i < command_count; i++)
+		describe(call->reply, &commands[i]);
+}
+
+void run_command_count(struct call *call)
+{
+	reply_number(call->reply, command_count);
+}
+
+void run_command_info(struct call *call)
+{
+	if (call->argc == 2) {
+		run_command(call);
+		return;
+	}
+	reply_array(call->reply, call->argc - 2);
+	for (size_t i = 2; i < call->argc; i++) {
+		const struct command *command = command_find(call->argv[i]);
+
+		if (command)
+			describe(call->reply, command);
+		else
+			reply_null_array(call->reply);
+	}
+}
+
+static void document(struct reply *reply, const struct command *command)
+{
+	size_t subs = count_subcommands(command);
+
+	reply_text(reply, command->name);
+	reply_map(reply, subs ? 4 : 3);
+	reply_text(reply, "summary");
+	reply_text(reply, command->summary);
+	reply_text(reply, "since");
+	reply_text(reply, command->since);
+	reply_text(reply, "group");
+	reply_text(reply, command->group);
+	if (!subs)
+		return;
+	reply_text(reply, "subcommands");
+	reply_map(reply, subs);
+	for (size_t i = 0; i < subs; i++)
+		document(reply, &command->subcommands[i]);
+}
+
+void run_command_docs(struct call *call)
+{
+	size_t known = 0;
+
+	if (call->argc == 2) {
+		reply_map(call->reply, command_count);
+		for (unsigned i = 0; i < command_count; i++)
+			document(call->reply, &commands[i]);
+		return;
+	}
+	for (size_t i = 2; i < call->argc; i++)
+		known += command_find(call->argv[i]) != NULL;
+	reply_map(call->reply, known);
+	for (size_t i = 2; i < call->argc; i++) {
+		const struct command *command = command_find(call->argv[i]);
+
+		if (command)
+			document(call->reply, command);
+	}
+}
+
+/* ---- CONFIG ---------------------------------------------------------------------- */
+
+/* Does one of the patterns match the name? */
+static bool is_wanted(const struct call *call, const char *name)
+{
+	struct bytes text = { name, strlen(name) };
+
+	for (size_t i = 2; i < call->argc; i++)
+		if (glob_match(call->argv[i], text, true))
+			return true;
+	return false;
+}
+
+void run_config_get(struct call *call)
+{
+	const struct settings *settings = &call->server->settings;
+	char text[NUMBER_ROOM + 1];
+	const char *name, *value;
+	size_t count = 0;
+
+	clients_lock(call->server); /* for the password */
+	for (unsigned i = 0; settings_read(settings, i, &name, text); i++)
+		count += is_wanted(call, name);
+	reply_map(call->reply, count);
+	for (unsigned i = 0; (value = settings_read(settings, i, &name, text));
+	     i++) {
+		if (!is_wanted(call, name))
+			continue;
+		reply_text(call->reply, name);
+		reply_text(call->reply, value);
+	}
+	clients_unlock(call->server);
+}
+
+void run_config_set(struct call *call)
+{
+	if (call->argc % 2) {
+		call_arity_error(call->reply, call->command);
+		return;
+	}
+	for (size_t i = 2; i < call->argc; i += 2) {
+		struct bytes name = call->argv[i];
+		int shown = name.size > 128 ? 128 : (int)name.size;
+		const char *error;
+		bool unknown;
+
+		clients_lock(call->server); /* for the password */
+		error = settings_write(&call->server->settings, name,
+				       call->argv[i + 1], &unknown);
+		clients_unlock(call->server);
+		if (!error)
+			continue;
+		if (unknown)
+			reply_error(call->reply,
+				    "ERR Unknown option or number of arguments "
+				    "for CONFIG SET - '%.*s'",
+				    shown, name.data);
+		else
+			reply_error(call->reply,
+				    "ERR CONFIG SET failed (possibly related "
+				    "to argument '%.*s') - %s",
+				    shown, name.data, error);
+		return;
+	}
+	reply_ok(call->reply);
+}
+
+void run_shutdown(struct call *call)
+{
+	for (size_t i = 1; i < call->argc; i++) {
+		struct bytes word = call->argv[i];
+
+		if (!bytes_is(word, "nosave") && !bytes_is(word, "save") &&
+		    !bytes_is(word, "now") && !bytes_is(word, "force")) {
+			call_syntax_error(call);
+			return;
+		}
+	}
+	call->session->closing = true;
+	call->server->stop();
+}

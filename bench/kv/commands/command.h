@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * command.h - the commands of the server
+ *
+ * command_run() looks a command up, checks what all commands have in common, locks the
+ * stripes of its keys, and calls its function, which works on the store and writes a
+ * reply. Commands of a transaction are queued instead; EXEC locks the stripes of all of
+ * them first.
+ */
+#ifndef SKUA_BENCH_KV_COMMAND_H
+#define SKUA_BENCH_KV_COMMAND_H
+
+#include "bench/kv/server/session.h"
+
+/* Flags of a command. */
+#define COMMAND_WRITE (1u << 0) /* changes keys */
+#define COMMAND_GROWS \
+	(1u << 1) /* may need memory: refused when it is used up */
+#define COMMAND_NO_AUTH  (1u << 2) /* allowed without a password */
+#define COMMAND_NO_MULTI (1u << 3) /* not allowed in a transaction */
+#define COMMAND_AT_ONCE  (1u << 4) /* not queued in a transaction */
+#define COMMAND_ALL_KEYS (1u << 5) /* may use all keys; locks stripes itself */
+#define COMMAND_FAST     (1u << 6)
+#define COMMAND_READ     (1u << 7)
+#define COMMAND_ADMIN    (1u << 8)
+
+/**
+ * struct call - one call of a command
+ * @key: the first key, if the command has keys
+ */
+struct call {
+	struct session *session;
+	struct server *server;
+	struct store *store;
+	struct reply *reply;
+	const struct command *command;
+	size_t argc;
+	const struct bytes *argv;
+	struct key key;
+};
+
+/**
+ * struct command - a command or a subcommand
+ * @name: in lower case; of a subcommand with its container: "config|get"
+ * @arity: number of arguments, the name included; negative: at least
+ * @first, @last, @step: the arguments that are keys; @last counts from the end if it is
+ *                       negative; all 0: none
+ * @subcommands: ends with an entry without a name; NULL: none
+ */
+struct command {
+	const char *name;
+	int arity;
+	unsigned flags;
+	int first, last, step;
+	void (*run)(struct call *call);
+	const char *group, *since, *summary;
+	const struct command *subcommands;
+};
+
+/* commands - all commands; ends with an entry without a name */
+extern const struct command commands[];
+extern const unsigned command_count;
+
+/* commands_init - prepare the lookup; call it once, before all others */
+void commands_init(void);
+
+/* command_find - return the command of a name; NULL: there is none */
+const struct command *command_find(struct bytes name);
+
+/* command_find_sub - return a subcommand; NULL: there is none */
+const struct command *command_find_sub(const struct command *command,
+				       struct bytes name);
+
+/**
+ * command_run - run or queue one command of a client
+ * @argc: 1 or more
+ * @argv: borrowed for the call
+ *
+ * In a fiber, with cancels masked.
+ */
+void command_run(struct session *session, size_t argc,
+		 const struct bytes *argv);
+
+/* command_keys - add the stripes of the keys of a command to a set */
+void command_keys(const struct store *store, const struct command *command,
+		  size_t argc, const struct bytes *argv, struct store_set *set);
+
+/* call_key - return argument @i as a key */
+static inline struct key call_key(const struct call *call, size_t i)
+{
+	return store_key(call->store, call->argv[i]);
+}
+
+/* call_find - return the place of the entry of the first key; NULL: there is none */
+static inline struct entry **call_find(struct call *call)
+{
+	return store_find(call->store, &call->key, &call->session->clock);
+}
+
+/* call_number - read an argument as an integer. Return: false: the reply is an error */
+bool call_number(struct call *call, size_t i, int64_t *out);
+
+/* Replies of many commands. */
+void call_syntax_error(struct call *call);
+void call_wrong_type(struct call *call);
+void call_no_memory(struct call *call);
+void call_arity_error(struct reply *reply, const struct command *command);
+
+/* The functions of the commands, by file. */
+void run_append(struct call *call); /* strings.c */
+void run_get(struct call *call);
+void run_getdel(struct call *call);
+void run_mget(struct call *call);
+void run_mset(struct call *call);
+void run_set(struct call *call);
+void run_setnx(struct call *call);
+void run_strlen(struct call *call);
+void run_decr(struct call *call); /* counters.c */
+void run_decrby(struct call *call);
+void run_incr(struct call *call);
+void run_incrby(struct call *call);
+void run_del(struct call *call); /* keys.c */
+void run_exists(struct call *call);
+void run_expire(struct call *call);
+void run_pexpire(struct call *call);
+void run_persist(struct call *call);
+void run_pttl(struct call *call);
+void run_ttl(struct call *call);
+void run_type(struct call *call);
+void run_dbsize(struct call *call); /* keyspace.c */
+void run_flush(struct call *call);
+void run_keys(struct call *call);
+void run_scan(struct call *call);
+void run_llen(struct call *call); /* lists.c */
+void run_lpop(struct call *call);
+void run_lpush(struct call *call);
+void run_lrange(struct call *call);
+void run_rpop(struct call *call);
+void run_rpush(struct call *call);
+void run_discard(struct call *call); /* transactions.c */
+void run_exec(struct call *call);
+void run_multi(struct call *call);
+void run_unwatch(struct call *call);
+void run_watch(struct call *call);
+void run_auth(struct call *call); /* sessions.c */
+void run_echo(struct call *call);
+void run_hello(struct call *call);
+void run_ping(struct call *call);
+void run_quit(struct call *call);
+void run_select(struct call *call);
+void run_client_getname(struct call *call); /* clients.c */
+void run_client_id(struct call *call);
+void run_client_info(struct call *call);
+void run_client_list(struct call *call);
+void run_client_setinfo(struct call *call);
+void run_client_setname(struct call *call);
+void run_command(struct call *call); /* about.c */
+void run_command_count(struct call *call);
+void run_command_docs(struct call *call);
+void run_command_info(struct call *call);
+void run_config_get(struct call *call);
+void run_config_set(struct call *call);
+void run_shutdown(struct call *call);
+void run_info(struct call *call); /* info.c */
+
+/* client_set_name - set the name of a session. Return: false: it has characters that are not
+ * allowed */
+bool client_set_name(struct session *session, struct bytes name);
+
+/* transaction_queue - queue a command. Return: false: no memory */
+bool transaction_queue(struct session *session, const struct command *command,
+		       size_t argc, const struct bytes *argv);
+
+#endif

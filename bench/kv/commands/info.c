@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* info.c - INFO: figures of the server, as text */
+#include "bench/kv/commands/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+typedef unsigned long long number;
+
+struct text {
+	size_t used;
+	char bytes[4096];
+};
+
+static void add(struct text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add(struct text *text, const char *format, ...)
+{
+	size_t room = sizeof(text->bytes) - text->used;
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(text->bytes + text->used, room, format, args);
+	va_end(args);
+	if (size > 0 && (size_t)size < room)
+		text->used += (size_t)size;
+}
+
+static void add_server(struct call *call, struct text *text)
+{
+	number up = (skua_now_ns() - call->server->started_ns) / 1000000000;
+
+	add(text,
+	    "# Server\r\n"
+	    "redis_version:7.0.15\r\n"
+	    "redis_mode:standalone\r\n"
+	    "arch_bits:%u\r\n"
+	    "process_id:%d\r\n"
+	    "tcp_port:%u\r\n"
+	    "uptime_in_seconds:%llu\r\n"
+	    "uptime_in_days:%llu\r\n"
+	    "server_name:skua-kv\r\n"
+	    "workers:%u\r\n",
+	    (unsigned)sizeof(void *) * 8, (int)getpid(),
+	    call->server->settings.port, up, up / 86400,
+	    call->server->settings.workers);
+}
+
+static void add_clients(struct call *call, struct text *text)
+{
+	add(text,
+	    "# Clients\r\n"
+	    "connected_clients:%llu\r\n"
+	    "maxclients:%llu\r\n"
+	    "blocked_clients:0\r\n",
+	    (number)session_read(&call->server->clients),
+	    (number)setting(&call->server->settings.max_clients));
+}
+
+static void add_memory(struct call *call, struct text *text)
+{
+	add(text,
+	    "# Memory\r\n"
+	    "used_memory:%llu\r\n"
+	    "maxmemory:%llu\r\n"
+	    "maxmemory_policy:noeviction\r\n",
+	    (number)store_memory(call->store),
+	    (number)setting(&call->server->settings.max_memory));
+}
+
+static void add_stats(struct call *call, struct text *text)
+{
+	number received, rejected, commands;
+
+	clients_lock(call->server);
+	received = call->server->received;
+	rejected = call->server->rejected;
+	commands = call->server->ended;
+	for (struct session *s = call->server->first; s; s = s->next)
+		commands += session_read(&s->commands);
+	clients_unlock(call->server);
+	add(text,
+	    "# Stats\r\n"
+	    "total_connections_received:%llu\r\n"
+	    "total_commands_processed:%llu\r\n"
+	    "rejected_connections:%llu\r\n"
+	    "expired_keys:%llu\r\n",
+	    received, commands, rejected,
+	    (number)session_read(&call->store->expired));
+}
+
+static void add_cpu(struct call *call, struct text *text)
+{
+	struct rusage usage;
+
+	(void)call;
+	getrusage(RUSAGE_SELF, &usage);
+	add(text,
+	    "# CPU\r\n"
+	    "used_cpu_sys:%ld.%06ld\r\n"
+	    "used_cpu_user:%ld.%06ld\r\n",
+	    (long)usage.ru_stime.tv_sec, (long)usage.ru_stime.tv_usec,
+	    (long)usage.ru_utime.tv_sec, (long)usage.ru_utime.tv_usec);
+}
+
+static void add_keyspace(struct call *call, struct text *text)
+{
+	number keys = store_count(call->store);
+
+	add(text, "# Keyspace\r\n");
+	if (keys)
+		add(text, "db0:keys=%llu,expires=%llu,avg_ttl=0\r\n", keys,
+		    (number)store_count_expiring(call->store));
+}
+
+static const struct {
+	const char *name;
+	void (*add)(struct call *call, struct text *text);
+} sections[] = { { "server", add_server }, { "clients", add_clients },
+		 { "memory", add_memory }, { "stats", add_stats },
+		 { "cpu", add_cpu },       { "keyspace", add_keyspace } };
+
+static bool is_wanted(const struct call *call, const char *section)
+{
+	for (size_t i = 1; i < call->argc; i++)
+		if (bytes_is(call->argv[i], section) ||
+		    bytes_is(call->argv[i], "all") ||
+		    bytes_is(call->argv[i], "default") ||
+		    bytes_is(call->argv[i], "everything"))
+			return true;
+	return call->argc == 1;
+}
+
+void run_info(struct call *call)
+{
+	struct text text = { .used = 0 };
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		if (!is_wanted(call, sections[i].name))
+			continue;
+		if (text.used)
+			add(&text, "\r\n");
+		sections[i].add(call, &text);
+	}
+	reply_verbatim(call->reply, text.bytes, text.used);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* run.c - checks that all commands have in common, and the locks */
+#include "bench/kv/commands/command.h"
+
+#include <stdio.h>
+
+/* ---- replies of many commands --------------------------------------------------- */
+
+void call_syntax_error(struct call *call)
+{
+	REPLY_TEXT(call->reply, "-ERR syntax error");
+}
+
+void call_wrong_type(struct call *call)
+{
+	REPLY_TEXT(call->reply,
+		   "-WRONGTYPE Operation against a key holding the wrong kind "
+		   "of value");
+}
+
+void call_no_memory(struct call *call)
+{
+	REPLY_TEXT(call->reply, "-OOM command not allowed when used memory > "
+				"'maxmemory'.");
+}
+
+void call_arity_error(struct reply *reply, const struct command *command)
+{
+	reply_error(reply, "ERR wrong number of arguments for '%s' command",
+		    command->name);
+}
+
+bool call_number(struct call *call, size_t i, int64_t *out)
+{
+	if (number_parse(call->argv[i], out))
+		return true;
+	REPLY_TEXT(call->reply, "-ERR value is not an integer or out of range");
+	return false;
+}
+
+/* ---- checks ------------------------------------------------------------------- */
+
+/* The precision of printf() for bytes, of which it shows 128 at most. */
+static int shown(struct bytes bytes)
+{
+	return bytes.size > 128 ? 128 : (int)bytes.size;
+}
+
+static void unknown_command(struct session *session, size_t argc,
+			    const struct bytes *argv)
+{
+	char args[300] = "";
+	int used = 0;
+
+	for (size_t i = 1; i < argc && used < 128; i++) {
+		int most = 128 - used;
+
+		if ((size_t)most > argv[i].size)
+			most = (int)argv[i].size;
+		used += snprintf(args + used, sizeof(args) - (size_t)used,
+				 "'%.*s' ", most, argv[i].data);
+	}
+	reply_error(&session->reply,
+		    "ERR unknown command '%.*s', with args beginning with: %s",
+		    shown(argv[0]), argv[0].data, args);
+}
+
+static bool arity_fits(const struct command *command, size_t argc)
+{
+	return command->arity < 0 ? argc >= (size_t)-command->arity
+				  : argc == (size_t)command->arity;
+}
+
+/* Find the command or subcommand. Return: NULL: the reply is an error. */
+static const struct command *find(struct session *session, size_t argc,
+				  const struct bytes *argv)
+{
+	const struct command *command = command_find(argv[0]);
+
+	if (!command) {
+		unknown_command(session, argc, argv);
+		return NULL;
+	}
+	if (command->subcommands && argc > 1) {
+		const struct command *sub = command_find_sub(command, argv[1]);
+
+		if (!sub) {
+			char upper[16] = "";
+
+			for (size_t i = 0; command->name[i]; i++)
+				upper[i] = (char)(command->name[i] & ~0x20);
+			reply_error(&session->reply,
+				    "ERR unknown subcommand '%.*s'. Try %s "
+				    "HELP.",
+				    shown(argv[1]), argv[1].data, upper);
+			return NULL;
+		}
+		command = sub;
+	}
+	if (!arity_fits(command, argc)) {
+		call_arity_error(&session->reply, command);
+		return NULL;
+	}
+	return command;
+}
+
+/* Tell whether the memory is used up; @flags: of the command. */
+static bool is_full(struct server *server, unsigned flags)
+{
+	uint64_t most = setting(&server->settings.max_memory);
+
+	return most && flags & COMMAND_GROWS &&
+	       store_memory(server->store) > most;
+}
+
+/* Find a command that may run now. Return: NULL: the reply is an error. */
+static const struct command *permitted(struct session *session, size_t argc,
+				       const struct bytes *argv)
+{
+	const struct command *command = find(session, argc, argv);
+	struct transaction *transaction = &session->transaction;
+	unsigned flags;
+
+	if (!command)
+		return NULL;
+	if (!session->authenticated && !(command->flags & COMMAND_NO_AUTH)) {
+		REPLY_TEXT(&session->reply, "-NOAUTH Authentication required.");
+		return NULL;
+	}
+	if (transaction->active && command->flags & COMMAND_NO_MULTI) {
+		REPLY_TEXT(&session->reply,
+			   "-ERR Command not allowed inside a transaction");
+		return NULL;
+	}
+	flags = command->flags;
+	if (command->run == run_exec)
+		flags |= transaction->flags;
+	if (is_full(session->server, flags)) {
+		REPLY_TEXT(&session->reply,
+			   "-OOM command not allowed when used memory > "
+			   "'maxmemory'.");
+		return NULL;
+	}
+	return command;
+}
+
+/* ---- locks -------------------------------------------------------------------- */
+
+void command_keys(const struct store *store, const struct command *command,
+		  size_t argc, const struct bytes *argv, struct store_set *set)
+{
+	size_t last;
+
+	if (command->flags & COMMAND_ALL_KEYS) {
+		memset(set, 0xff, sizeof(*set));
+		return;
+	}
+	if (!command->first)
+		return;
+	last = command->last < 0 ? argc - (size_t)-command->last
+				 : (size_t)command->last;
+	for (size_t i = (size_t)command->first; i <= last;
+	     i += (size_t)command->step)
+		store_set_add(set, store_key(store, argv[i]).hash);
+}
+
+static void run_locked(struct call *call)
+{
+	const struct command *command = call->command;
+	struct stripe *stripe;
+
+	if (!command->first || command->flags & COMMAND_ALL_KEYS) {
+		command->run(call);
+		return;
+	}
+	call->key = call_key(call, (size_t)command->first);
+	if (command->last == command->first || call->argc == 2) {
+		stripe = store_stripe(call->store, call->key.hash);
+		store_lock(stripe);
+		command->run(call);
+		store_unlock(stripe);
+	} else {
+		struct store_set set = { { 0 } };
+
+		command_keys(call->store, command, call->argc, call->argv,
+			     &set);
+		store_lock_set(call->store, &set);
+		command->run(call);
+		store_unlock_set(call->store, &set);
+	}
+}
+
+void command_run(struct session *session, size_t argc, const struct bytes *argv)
+{
+	const struct command *command = permitted(session, argc, argv);
+	struct call call = { session,
+			     session->server,
+			     session->server->store,
+			     &session->reply,
+			     command,
+			     argc,
+			     argv,
+			     { { NULL, 0 }, 0 } };
+
+	if (!command) {
+		session->transaction.failed = session->transaction.active;
+		return;
+	}
+	session_write(&session->commands, session->commands + 1);
+	session_write(&session->command, command);
+	if (session->transaction.active &&
+	    !(command->flags & COMMAND_AT_ONCE)) {
+		if (transaction_queue(session, command, argc, argv)) {
+			REPLY_TEXT(&session->reply, "+QUEUED");
+		} else {
+			session->transaction.failed = true;
+			call_no_memory(&call);
+		}
+		return;
+	}
+	run_locked(&call);
+}

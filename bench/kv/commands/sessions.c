@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* sessions.c - commands on the connection itself */
+#include "bench/kv/commands/command.h"
+
+void run_ping(struct call *call)
+{
+	if (call->argc > 2)
+		call_arity_error(call->reply, call->command);
+	else if (call->argc == 2)
+		reply_bulk(call->reply, call->argv[1].data, call->argv[1].size);
+	else
+		REPLY_TEXT(call->reply, "+PONG");
+}
+
+void run_echo(struct call *call)
+{
+	reply_bulk(call->reply, call->argv[1].data, call->argv[1].size);
+}
+
+void run_select(struct call *call)
+{
+	int64_t number;
+
+	if (!call_number(call, 1, &number))
+		return;
+	if (number != 0)
+		REPLY_TEXT(call->reply, "-ERR DB index is out of range");
+	else
+		reply_ok(call->reply);
+}
+
+void run_quit(struct call *call)
+{
+	reply_ok(call->reply);
+	call->session->closing = true;
+}
+
+/* ---- AUTH and HELLO --------------------------------------------------------------- */
+
+static bool log_in(struct call *call, struct bytes user, struct bytes password)
+{
+	if (bytes_equal(user, (struct bytes){ "default", 7 }) &&
+	    session_password(call->session, password)) {
+		call->session->authenticated = true;
+		return true;
+	}
+	REPLY_TEXT(call->reply, "-WRONGPASS invalid username-password pair or "
+				"user is disabled.");
+	return false;
+}
+
+void run_auth(struct call *call)
+{
+	struct bytes user = { "default", 7 };
+
+	if (call->argc > 3) {
+		call_syntax_error(call);
+		return;
+	}
+	if (call->argc == 2 && !setting(&call->server->settings.has_password)) {
+		REPLY_TEXT(call->reply,
+			   "-ERR AUTH <password> called without any password "
+			   "configured for the default user. Are you sure your "
+			   "configuration is correct?");
+		return;
+	}
+	if (call->argc == 3)
+		user = call->argv[1];
+	if (log_in(call, user, call->argv[call->argc - 1]))
+		reply_ok(call->reply);
+}
+
+static void hello_reply(struct call *call)
+{
+	struct reply *reply = call->reply;
+
+	reply_map(reply, 7);
+	reply_text(reply, "server");
+	reply_text(reply, "redis");
+	reply_text(reply, "version");
+	reply_text(reply, "7.0.15");
+	reply_text(reply, "proto");
+	reply_number(reply, reply->version);
+	reply_text(reply, "id");
+	reply_number(reply, (int64_t)call->session->id);
+	reply_text(reply, "mode");
+	reply_text(reply, "standalone");
+	reply_text(reply, "role");
+	reply_text(reply, "master");
+	reply_text(reply, "modules");
+	reply_array(reply, 0);
+}
+
+/* The arguments of HELLO. */
+struct hello {
+	int64_t version;
+	struct bytes user, password, name;
+};
+
+/* Read the arguments. Return: false: the reply is an error. */
+static bool hello_options(struct call *call, struct hello *hello)
+{
+	if (call->argc > 1) {
+		if (!number_parse(call->argv[1], &hello->version)) {
+			REPLY_TEXT(call->reply,
+				   "-ERR Protocol version is not an integer or "
+				   "out of range");
+			return false;
+		}
+		if (hello->version < 2 || hello->version > 3) {
+			REPLY_TEXT(call->reply,
+				   "-NOPROTO unsupported protocol version");
+			return false;
+		}
+	}
+	for (size_t i = 2; i < call->argc; i++) {
+		struct bytes word = call->argv[i];
+		size_t more = call->argc - 1 - i;
+
+		if (bytes_is(word, "auth") && more >= 2) {
+			hello->user = call->argv[++i];
+			hello->password = call->argv[++i];
+		} else if (bytes_is(word, "setname") && more >= 1) {
+			hello->name = call->argv[++i];
+		} else {
+			reply_error(call->reply,
+				    "ERR Syntax error in HELLO option '%.*s'",
+				    word.size > 128 ? 128 : (int)word.size,
+				    word.data);
+			return false;
+		}
+	}
+	return true;
+}
+
+void run_hello(struct call *call)
+{
+	struct hello hello = { .version = call->reply->version };
+
+	if (!hello_options(call, &hello))
+		return;
+	if (hello.user.data && !log_in(call, hello.user, hello.password))
+		return;
+	if (!call->session->authenticated) {
+		REPLY_TEXT(call->reply,
+			   "-NOAUTH HELLO must be called with the client "
+			   "already authenticated, otherwise the HELLO <proto> "
+			   "AUTH <user> <pass> option can be used to "
+			   "authenticate the client and select the RESP "
+			   "protocol version at the same time");
+		return;
+	}
+	if (hello.name.data && !client_set_name(call->session, hello.name)) {
+		REPLY_TEXT(call->reply,
+			   "-ERR Client names cannot contain spaces, newlines "
+			   "or special characters.");
+		return;
+	}
+	call->reply->version = (int)hello.version;
+	hello_reply(call);
+}

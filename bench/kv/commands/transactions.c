@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* transactions.c - MULTI, EXEC, DISCARD and WATCH */
+#include "bench/kv/commands/command.h"
+
+#include <stdlib.h>
+
+/* The bytes of the queued commands of a client: as for one command. */
+#define MOST_QUEUED (1ull << 30)
+
+bool transaction_queue(struct session *session, const struct command *command,
+		       size_t argc, const struct bytes *argv)
+{
+	struct transaction *transaction = &session->transaction;
+	size_t size = sizeof(struct queued) + argc * sizeof(struct bytes);
+	struct queued *queued;
+	char *next;
+
+	for (size_t i = 0; i < argc; i++)
+		size += argv[i].size;
+	if (transaction->memory + size > MOST_QUEUED)
+		return false;
+	queued = malloc(size);
+	if (!queued)
+		return false;
+	*queued = (struct queued){ .command = command,
+				   .argc = argc,
+				   .memory = size };
+	next = (char *)(queued->argv + argc);
+	for (size_t i = 0; i < argc; i++) {
+		memcpy(next, argv[i].data, argv[i].size);
+		queued->argv[i] = (struct bytes){ next, argv[i].size };
+		next += argv[i].size;
+	}
+	if (transaction->last)
+		transaction->last->next = queued;
+	else
+		transaction->first = queued;
+	transaction->last = queued;
+	transaction->count++;
+	transaction->memory += size;
+	transaction->flags |= command->flags;
+	return true;
+}
+
+void run_multi(struct call *call)
+{
+	struct transaction *transaction = &call->session->transaction;
+
+	if (transaction->active) {
+		REPLY_TEXT(call->reply, "-ERR MULTI calls can not be nested");
+		return;
+	}
+	transaction->active = true;
+	reply_ok(call->reply);
+}
+
+void run_discard(struct call *call)
+{
+	struct transaction *transaction = &call->session->transaction;
+
+	if (!transaction->active) {
+		REPLY_TEXT(call->reply, "-ERR DISCARD without MULTI");
+		return;
+	}
+	transaction_reset(transaction);
+	transaction_unwatch(call->session);
+	reply_ok(call->reply);
+}
+
+/* ---- WATCH -------------------------------------------------------------------- */
+
+static bool is_watched(const struct transaction *transaction,
+		       const struct key *key)
+{
+	const struct watched *watched = transaction->watches;
+
+	for (; watched; watched = watched->next)
+		if (watched->watch.key.hash == key->hash &&
+		    bytes_equal(watched->watch.key.bytes, key->bytes))
+			return true;
+	return false;
+}
+
+static bool watch(struct call *call, const struct key *key)
+{
+	struct transaction *transaction = &call->session->transaction;
+	struct stripe *stripe = store_stripe(call->store, key->hash);
+	struct watched *watched;
+	char *bytes;
+
+	if (is_watched(transaction, key))
+		return true;
+	watched = malloc(sizeof(*watched) + key->bytes.size);
+	if (!watched)
+		return false;
+	bytes = (char *)(watched + 1);
+	memcpy(bytes, key->bytes.data, key->bytes.size);
+	watched->watch = (struct watch){ .touched = &transaction->touched,
+					 .key = { { bytes, key->bytes.size },
+						  key->hash } };
+	watched->next = transaction->watches;
+	transaction->watches = watched;
+	store_lock(stripe);
+	store_watch(call->store, &watched->watch, &call->session->clock);
+	store_unlock(stripe);
+	return true;
+}
+
+void run_watch(struct call *call)
+{
+	if (call->session->transaction.active) {
+		REPLY_TEXT(call->reply,
+			   "-ERR WATCH inside MULTI is not allowed");
+		return;
+	}
+	for (size_t i = 1; i < call->argc; i++) {
+		struct key key = call_key(call, i);
+
+		if (!watch(call, &key)) {
+			call_no_memory(call);
+			return;
+		}
+	}
+	reply_ok(call->reply);
+}
+
+void run_unwatch(struct call *call)
+{
+	/* In EXEC nothing is watched any more. */
+	transaction_unwatch(call->session);
+	reply_ok(call->reply);
+}
+
+/* ---- EXEC --------------------------------------------------------------------- */
+
+/* Collect the stripes of the queued commands and of the watched keys. */
+static void stripes(const struct call *call, struct store_set *set)
+{
+	const struct transaction *transaction = &call->session->transaction;
+	const struct queued *queued = transaction->first;
+	const struct watched *watched = transaction->watches;
+
+	for (; queued; queued = queued->next)
+		command_keys(call->store, queued->command, queued->argc,
+			     queued->argv, set);
+	for (; watched; watched = watched->next)
+		store_set_add(set, watched->watch.key.hash);
+}
+
+/* Has a watched key changed, or expired? The stripes are locked. */
+static bool is_stale(struct call *call)
+{
+	struct session *session = call->session;
+	struct watched *watched = session->transaction.watches;
+
+	/* A key that has expired is removed, which touches it. */
+	for (; watched; watched = watched->next)
+		store_find(call->store, &watched->watch.key, &session->clock);
+	/* Relaxed: changes of these keys happen under the locks that are held. */
+	return __atomic_load_n(&session->transaction.touched, __ATOMIC_RELAXED);
+}
+
+static void run_queued(struct call *call)
+{
+	struct transaction *transaction = &call->session->transaction;
+	const struct queued *queued = transaction->first;
+
+	reply_array(call->reply, transaction->count);
+	for (; queued; queued = queued->next) {
+		struct call one = *call;
+
+		one.command = queued->command;
+		one.argc = queued->argc;
+		one.argv = queued->argv;
+		if (one.command->first)
+			one.key = call_key(&one, (size_t)one.command->first);
+		one.command->run(&one);
+	}
+}
+
+void run_exec(struct call *call)
+{
+	struct session *session = call->session;
+	struct transaction *transaction = &session->transaction;
+	struct store_set set = { { 0 } };
+	bool stale;
+
+	if (!transaction->active) {
+		REPLY_TEXT(call->reply, "-ERR EXEC without MULTI");
+		return;
+	}
+	if (transaction->failed) {
+		transaction_reset(transaction);
+		transaction_unwatch(session);
+		REPLY_TEXT(call->reply, "-EXECABORT Transaction discarded "
+					"because of previous errors.");
+		return;
+	}
+	stripes(call, &set);
+	store_lock_set(call->store, &set);
+	stale = is_stale(call);
+	transaction_unwatch_locked(session);
+	if (stale) {
+		reply_null_array(call->reply);
+	} else {
+		session->locked = true;
+		run_queued(call);
+		session->locked = false;
+	}
+	store_unlock_set(call->store, &set);
+	transaction_reset(transaction);
+}

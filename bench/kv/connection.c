@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * connection.c - a fiber for each connection: read, run, write
+ *
+ * A connection reads all that is there, runs each complete command, and sends all replies
+ * by one write. It reads nothing while replies wait to be sent, so that a client that
+ * takes no replies costs its two buffers, and delays no other client.
+ *
+ * Cancels are masked except while the fiber waits for its client to send: commands run to
+ * their ends, and their replies are sent.
+ *
+ * Memory: the input buffer has room for a batch of commands, and grows only for a single
+ * command that is larger, by doubling what has arrived.
+ */
+#include "bench/kv/connection.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "bench/kv/commands/command.h"
+
+#define FIRST_ROOM 4096u  /* bytes of an input buffer */
+#define BATCH_ROOM 16384u /* for commands that come together */
+/* A buffer of a large command is freed after it if it has more bytes than this. */
+#define KEPT_ROOM 65536u
+/* The bytes of one command at most, as in Redis. */
+#define MOST_ROOM (1ull << 30)
+/* Replies that are sent before further commands of the batch run. */
+#define SEND_AT 65536u
+/* Pieces of one write. */
+#define PIECES 64
+
+#define SECOND UINT64_C(1000000000)
+
+/**
+ * struct connection - a client, its fiber and its socket
+ * @in, @begin, @end, @room: the input: the bytes from @begin to @end are not yet parsed
+ */
+struct connection {
+	struct skua_fiber fiber; /* first: serve() casts back */
+	struct session session;
+	struct skua_io io;
+	struct resp_parser parser;
+	char *in;
+	size_t begin, end, room;
+};
+
+/* ---- input -------------------------------------------------------------------- */
+
+/* Buffers for single large commands count as memory of the store. */
+static size_t accounted(size_t room)
+{
+	return room > BATCH_ROOM ? room : 0;
+}
+
+static bool is_full(const struct connection *c, size_t room)
+{
+	struct server *server = c->session.server;
+	uint64_t most = setting(&server->settings.max_memory);
+
+	return room > MOST_ROOM ||
+	       (most && accounted(room) &&
+		store_memory(server->store) + room - c->room > most);
+}
+
+static bool resize(struct connection *c, size_t room)
+{
+	char *in;
+
+	if (room > c->room && is_full(c, room))
+		return false;
+	in = realloc(c->in, room);
+	if (!in)
+		return false;
+	if (accounted(room) || accounted(c->room))
+		store_account(c->session.server->store,
+			      (int64_t)accounted(room) -
+				      (int64_t)accounted(c->room));
+	c->in = in;
+	c->room = room;
+	return true;
+}
+
+/* Make room for a read. Return: false: no memory */
+static bool make_room(struct connection *c)
+{
+	size_t used = c->end - c->begin;
+
+	if (used == 0) {
+		c->begin = c->end = 0;
+		resp_parser_shrink(&c->parser);
+		if (c->room > KEPT_ROOM)
+			return resize(c, FIRST_ROOM);
+	} else if (c->begin > 0 && c->room - c->end < c->room / 2) {
+		memmove(c->in, c->in + c->begin, used);
+		c->begin = 0;
+		c->end = used;
+	}
+	if (c->end == c->room || (used && c->room < BATCH_ROOM))
+		return resize(c,
+			      c->room < BATCH_ROOM ? BATCH_ROOM : c->room * 2);
+	return true;
+}
+
+static uint64_t coarse_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec;
+}
+
+/* Wait for bytes. Return: false: the client has left, or the server ends. */
+static bool receive(struct connection *c)
+{
+	ssize_t got;
+
+	if (!make_room(c))
+		return false;
+	skua_cancel_unmask();
+	got = skua_io_read(c->io, c->in + c->end, c->room - c->end,
+			   SKUA_FOREVER_NS);
+	skua_cancel_mask();
+	if (got <= 0)
+		return false;
+	c->end += (size_t)got;
+	c->session.clock.now_ms = 0;
+	session_write(&c->session.active_s, coarse_seconds());
+	return true;
+}
+
+/* ---- output ------------------------------------------------------------------- */
+
+/* A place in the replies: @mark large values, and @at bytes of the buffer are sent, and
+ * @inside bytes of the next large value. */
+struct progress {
+	size_t mark, at, inside;
+};
+
+/* Collect the next pieces. Return: their number */
+static int pieces(const struct reply *r, struct progress p,
+		  struct iovec vector[PIECES])
+{
+	int count = 0;
+
+	while (count < PIECES - 1) {
+		bool more = p.mark < r->marked;
+		size_t until = more ? r->marks[p.mark].at : r->used;
+
+		if (until > p.at)
+			vector[count++] =
+				(struct iovec){ r->data + p.at, until - p.at };
+		if (!more)
+			break;
+		p.at = until;
+		if (r->marks[p.mark].blob->size > p.inside)
+			vector[count++] = (struct iovec){
+				r->marks[p.mark].blob->data + p.inside,
+				r->marks[p.mark].blob->size - p.inside
+			};
+		p.inside = 0;
+		p.mark++;
+	}
+	return count;
+}
+
+static void advance(const struct reply *r, struct progress *p, size_t sent)
+{
+	while (sent) {
+		bool more = p->mark < r->marked;
+		size_t until = more ? r->marks[p->mark].at : r->used;
+		size_t step = until - p->at < sent ? until - p->at : sent;
+
+		p->at += step;
+		sent -= step;
+		if (!more || p->at < until)
+			continue;
+		step = r->marks[p->mark].blob->size - p->inside;
+		if (step > sent) {
+			p->inside += sent;
+			return;
+		}
+		sent -= step;
+		p->inside = 0;
+		p->mark++;
+	}
+}
+
+/* Send replies with large values, which lie in several places. */
+static bool send_pieces(struct connection *c)
+{
+	struct reply *r = &c->session.reply;
+	struct progress progress = { 0, 0, 0 };
+	struct iovec vector[PIECES];
+
+	while (progress.at < r->used || progress.mark < r->marked) {
+		int count = pieces(r, progress, vector);
+		ssize_t sent =
+			skua_io_writev(c->io, vector, count, SKUA_FOREVER_NS);
+
+		if (sent < 0)
+			return false;
+		advance(r, &progress, (size_t)sent);
+	}
+	return true;
+}
+
+/* Send all replies. Return: false: the connection cannot go on. */
+static bool send_replies(struct connection *c)
+{
+	struct reply *r = &c->session.reply;
+
+	if (r->failed)
+		return false;
+	if (r->waiting == 0)
+		return true;
+	if (r->marked ? !send_pieces(c)
+		      : skua_io_write_all(c->io, r->data, r->used, NULL,
+					  SKUA_FOREVER_NS) != 0)
+		return false;
+	reply_sent(r);
+	return true;
+}
+
+/* ---- commands ----------------------------------------------------------------- */
+
+static void free_garbage(struct garbage *garbage)
+{
+	if (!garbage->entries && !garbage->flushed)
+		return;
+	while (garbage_free(garbage))
+		skua_yield();
+}
+
+/* Run the commands that are complete. Return: the last result of the parser */
+static enum resp_result run_commands(struct connection *c)
+{
+	struct session *session = &c->session;
+	struct resp_limits limits = {
+		setting(&session->server->settings.max_bulk), SETTING_MAX_ARGS,
+		false
+	};
+	enum resp_result result;
+
+	while (!session->closing && !session->reply.failed) {
+		limits.anonymous = !session->authenticated;
+		result = resp_parse(&c->parser, c->in + c->begin,
+				    c->end - c->begin, &limits);
+		if (result != RESP_COMMAND)
+			return result;
+		c->begin += c->parser.used;
+		if (c->parser.argc)
+			command_run(session, c->parser.argc, c->parser.argv);
+		free_garbage(&session->garbage);
+		if (session->reply.waiting > SEND_AT && !send_replies(c))
+			session->closing = true;
+	}
+	return RESP_MORE;
+}
+
+/* Tell the client of an error that ends the connection. It may still send: take that, so
+ * that the kernel does not drop the error with the connection. */
+static void refuse(struct connection *c, const char *error)
+{
+	uint64_t deadline_ns = skua_now_ns() + SECOND;
+
+	reply_error(&c->session.reply, "ERR %s", error);
+	if (!send_replies(c) || skua_io_shutdown(c->io, SHUT_WR))
+		return;
+	for (int i = 0; i < 64; i++)
+		if (skua_io_read(c->io, c->in, c->room, deadline_ns) <= 0)
+			return;
+}
+
+static void converse(struct connection *c)
+{
+	while (receive(c)) {
+		enum resp_result result = run_commands(c);
+
+		if (result == RESP_ERROR) {
+			char error[80];
+
+			snprintf(error, sizeof(error), "Protocol error: %s",
+				 c->parser.error);
+			refuse(c, error);
+			return;
+		}
+		if (!send_replies(c) || c->session.closing ||
+		    result == RESP_NO_MEMORY)
+			return;
+	}
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+static void write_address(char *out, size_t room, bool peer, int fd)
+{
+	struct sockaddr_in6 in6;
+	struct sockaddr *address = (struct sockaddr *)&in6;
+	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&in6;
+	socklen_t size = sizeof(in6);
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	memset(&in6, 0, sizeof(in6));
+	if (peer)
+		getpeername(fd, address, &size);
+	else
+		getsockname(fd, address, &size);
+	if (in6.sin6_family == AF_INET) {
+		inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+		snprintf(out, room, "%s:%u", text, ntohs(in->sin_port));
+	} else {
+		inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof(text));
+		snprintf(out, room, "[%s]:%u", text, ntohs(in6.sin6_port));
+	}
+}
+
+static void serve(struct skua_fiber *self)
+{
+	struct connection *c = (struct connection *)self;
+
+	skua_cancel_mask();
+	if (session_begin(c->session.server, &c->session)) {
+		converse(c);
+		session_end(&c->session);
+	} else {
+		refuse(c, "max number of clients reached");
+		reply_free(&c->session.reply);
+	}
+	skua_io_close(c->io);
+}
+
+void connection_release(struct skua_task *task)
+{
+	struct connection *c =
+		SKUA_CONTAINER_OF(task, struct connection, fiber.task);
+
+	store_account(c->session.server->store, -(int64_t)accounted(c->room));
+	resp_parser_free(&c->parser);
+	free(c->in);
+	free(c);
+}
+
+int connection_start(struct server *server, struct skua_group *group,
+		     struct skua_io io)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+	int code = -ENOMEM;
+
+	if (c)
+		c->in = malloc(FIRST_ROOM);
+	if (c && c->in) {
+		c->room = FIRST_ROOM;
+		c->io = io;
+		c->session.server = server;
+		c->session.fd = io.fd;
+		write_address(c->session.peer, sizeof(c->session.peer), true,
+			      io.fd);
+		write_address(c->session.local, sizeof(c->session.local), false,
+			      io.fd);
+		code = skua_fiber_init(&c->fiber, serve, 0);
+		if (!code)
+			code = skua_group_spawn(group, &c->fiber.task);
+		if (!code)
+			return 0;
+	}
+	skua_io_close(io);
+	if (c)
+		free(c->in);
+	free(c);
+	return code;
+}
+
+void connections_shut_down(struct server *server)
+{
+	clients_lock(server);
+	for (struct session *s = server->first; s; s = s->next)
+		skua_io_shutdown(
+			SKUA_CONTAINER_OF(s, struct connection, session)->io,
+			SHUT_RDWR);
+	clients_unlock(server);
+}

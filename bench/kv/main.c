@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * main.c - skua-kv: a key-value server for clients of Redis
+ *
+ * A fiber accepts connections, each of which has a fiber of its own (connection.c), and
+ * another fiber removes keys that have expired. The main thread waits for SIGTERM or
+ * SIGINT by a signalfd of the runtime; SHUTDOWN sends SIGTERM.
+ *
+ * The end: no new connections; a cancel, which ends each connection when it has answered
+ * all that it has received; after the time of grace, the end of all sockets.
+ */
+#include <skua/skua.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "bench/kv/commands/command.h"
+#include "bench/kv/connection.h"
+#include "bpf/cli/args.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+/* How often keys that have expired are looked for, if there are keys that expire. */
+#define SWEEP_NS (100 * MS)
+
+static struct server server;
+static struct skua_runtime *runtime;
+static struct skua_group connections;
+static struct skua_io listener, signals;
+static struct skua_fiber acceptor, sweeper;
+
+/* ---- options ------------------------------------------------------------------ */
+
+struct options {
+	uint64_t port, workers, max_clients;
+	double grace_s;
+	const char *bind, *password, *max_memory, *max_bulk;
+};
+
+static const struct args_verb verb = {
+	.doc = "A key-value server for clients of Redis, on skua",
+	ARGS_OPTIONS(
+		ARGS_NUMBER_OF(struct options, "port", port, 0, 65535, "PORT",
+			       "Listen at PORT; 0: at a free one, which is "
+			       "printed (default: 6379)"),
+		ARGS_TEXT_OF(struct options, "bind", bind, "ADDRESS",
+			     "Listen at ADDRESS (default: 127.0.0.1); 0.0.0.0: "
+			     "at all"),
+		ARGS_NUMBER_OF(struct options, "workers", workers, 1, 4096, "N",
+			       "Run on N workers (default: one for each CPU)"),
+		ARGS_TEXT_OF(struct options, "maxmemory", max_memory, "SIZE",
+			     "Refuse writes when keys and large buffers use "
+			     "SIZE bytes, such as 100mb (default: no limit)"),
+		ARGS_NUMBER_OF(struct options, "maxclients", max_clients, 1,
+			       1000000, "N",
+			       "Refuse more than N connections (default: "
+			       "10000)"),
+		ARGS_TEXT_OF(struct options, "max-bulk", max_bulk, "SIZE",
+			     "Refuse arguments of more than SIZE bytes, 1mb to "
+			     "512mb (default: 512mb)"),
+		ARGS_TEXT_OF(struct options, "requirepass", password,
+			     "PASSWORD", "Clients must give PASSWORD first"),
+		{ .name = "grace",
+		  .arg = "SECONDS",
+		  .doc = "At the end, wait SECONDS for clients to take their "
+			 "replies (default: 1)",
+		  .value = ARGS_SECONDS,
+		  .field = offsetof(struct options, grace_s),
+		  .min = 0,
+		  .max = 3600 }),
+};
+
+/* Set one of the settings of CONFIG. Return: 0; -1: the error is printed. */
+static int set(const char *name, const char *value)
+{
+	struct bytes name_bytes = { name, strlen(name) };
+	const char *error;
+	bool unknown;
+
+	if (!value)
+		return 0;
+	error = settings_write(&server.settings, name_bytes,
+			       (struct bytes){ value, strlen(value) },
+			       &unknown);
+	if (!error)
+		return 0;
+	fprintf(stderr, "skua-kv: %s %s: %s\n", name, value, error);
+	return -1;
+}
+
+static int apply(const struct options *options)
+{
+	struct settings *settings = &server.settings;
+
+	settings->port = (uint16_t)options->port;
+	settings->max_clients = options->max_clients;
+	if (strlen(options->bind) >= sizeof(settings->address)) {
+		fprintf(stderr, "skua-kv: --bind %s: too long\n",
+			options->bind);
+		return -1;
+	}
+	strcpy(settings->address, options->bind);
+	return set("maxmemory", options->max_memory) ||
+			       set("proto-max-bulk-len", options->max_bulk) ||
+			       set("requirepass", options->password)
+		       ? -1
+		       : 0;
+}
+
+/* ---- fibers ------------------------------------------------------------------- */
+
+static void accept_all(struct skua_fiber *self)
+{
+	struct skua_io io;
+
+	(void)self;
+	while (!skua_io_accept(listener, &io, NULL, NULL, SKUA_FOREVER_NS))
+		connection_start(&server, &connections, io);
+}
+
+/* Remove keys that have expired from all stripes. */
+static void sweep(void)
+{
+	for (unsigned i = 0; i < STORE_STRIPES; i++) {
+		struct stripe *stripe = &server.store->stripes[i];
+
+		while (store_sweep(server.store, stripe))
+			skua_yield();
+	}
+}
+
+static void sweep_all(struct skua_fiber *self)
+{
+	uint64_t pause_ns;
+
+	(void)self;
+	do {
+		pause_ns =
+			store_count_expiring(server.store) ? SWEEP_NS : SECOND;
+		skua_cancel_mask();
+		sweep();
+		skua_cancel_unmask();
+	} while (!skua_sleep_until(skua_now_ns() + pause_ns));
+}
+
+/* ---- start and stop ------------------------------------------------------------- */
+
+static void stop(void)
+{
+	kill(getpid(), SIGTERM);
+}
+
+/* Block the signals in all threads, and make them readable. Return: a descriptor */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int start_runtime(unsigned workers, struct skua_error *err)
+{
+	struct skua_config config = SKUA_CONFIG_INIT;
+	int fd = open_signals(), code;
+
+	config.workers = workers;
+	code = skua_runtime_create(&runtime, &config, err);
+	if (code)
+		return code;
+	server.settings.workers = skua_runtime_workers(runtime);
+	code = skua_io_attach(runtime, fd, 0, &signals);
+	if (code)
+		snprintf(err->text, sizeof(err->text), "signalfd: %s",
+			 strerror(-code));
+	return code;
+}
+
+static int start_listening(struct skua_error *err)
+{
+	struct settings *settings = &server.settings;
+	struct sockaddr_in6 at;
+	socklen_t size = sizeof(at);
+	bool six = strchr(settings->address, ':');
+	char address[96];
+	int code;
+
+	snprintf(address, sizeof(address), six ? "[%s]:%u" : "%s:%u",
+		 settings->address, settings->port);
+	code = skua_listen(runtime, address, SOMAXCONN, 0, &listener, err);
+	if (code)
+		return code;
+	/* The port is in the same place in all addresses of the Internet. */
+	getsockname(listener.fd, (struct sockaddr *)&at, &size);
+	settings->port = ntohs(at.sin6_port);
+	return 0;
+}
+
+static int start(unsigned workers, struct skua_error *err)
+{
+	int code = start_runtime(workers, err);
+
+	if (!code)
+		code = start_listening(err);
+	if (code)
+		return code;
+	skua_group_init(&connections, runtime);
+	skua_group_set_release(&connections, connection_release);
+	code = skua_fiber_init(&acceptor, accept_all, 0);
+	if (!code)
+		code = skua_fiber_init(&sweeper, sweep_all, 0);
+	if (!code)
+		code = skua_task_spawn(runtime, &acceptor.task);
+	if (!code)
+		code = skua_task_spawn(runtime, &sweeper.task);
+	if (code)
+		snprintf(err->text, sizeof(err->text), "fibers: %s",
+			 strerror(-code));
+	return code;
+}
+
+/* End all connections. */
+static void finish(uint64_t grace_ns)
+{
+	skua_io_close(listener); /* ends accept_all() */
+	skua_task_join(&acceptor.task);
+	skua_task_cancel(&sweeper.task);
+	skua_task_join(&sweeper.task);
+	skua_group_cancel(&connections);
+	if (skua_group_wait_until(&connections, skua_now_ns() + grace_ns)) {
+		connections_shut_down(&server);
+		skua_group_wait(&connections);
+	}
+	skua_io_close(signals);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .port = 6379,
+				   .bind = "127.0.0.1",
+				   .max_clients = 10000,
+				   .grace_s = 1 };
+	struct skua_error err = { 0, "" };
+	struct signalfd_siginfo got;
+
+	if (args_parse_verb(&verb, "", argc, argv, &options))
+		return EXIT_USAGE;
+	settings_init(&server.settings);
+	commands_init();
+	server.stop = stop;
+	server.started_ns = skua_now_ns();
+	server.store = store_create();
+	if (apply(&options))
+		return EXIT_USAGE;
+	if (!server.store || start((unsigned)options.workers, &err)) {
+		fprintf(stderr, "skua-kv: %s\n",
+			server.store ? err.text : "no memory");
+		return EXIT_FAILED;
+	}
+	printf("skua-kv: listening at %s, port %u, with %u workers\n",
+	       server.settings.address, server.settings.port,
+	       server.settings.workers);
+	fflush(stdout);
+	skua_io_read(signals, &got, sizeof(got), SKUA_FOREVER_NS);
+	finish((uint64_t)(options.grace_s * (double)SECOND));
+	if (skua_runtime_destroy(runtime))
+		return EXIT_FAILED;
+	store_destroy(server.store);
+	puts("skua-kv: all connections have ended");
+	return EXIT_OK;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* blob.h - large values, which the store and replies share */
+#ifndef SKUA_BENCH_KV_BLOB_H
+#define SKUA_BENCH_KV_BLOB_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/**
+ * struct blob - bytes that several owners share
+ * @references: number of owners. Any thread that owns one may add or drop one
+ * @size, @room: bytes in use, and bytes that are there. Changed only by the store, under
+ *               the lock of the stripe, while there is one reference
+ */
+struct blob {
+	uint64_t references;
+	size_t size, room;
+	char data[];
+};
+
+static inline struct blob *blob_create(size_t room)
+{
+	struct blob *blob = malloc(sizeof(*blob) + room);
+
+	if (!blob)
+		return NULL;
+	blob->references = 1;
+	blob->size = 0;
+	blob->room = room;
+	return blob;
+}
+
+/* blob_is_shared - tell whether there is another owner. Only the store asks, under the
+ * lock that it also holds when it adds references. */
+static inline int blob_is_shared(const struct blob *blob)
+{
+	/* Acquire: the reads of the owner that dropped its reference are over. Pairs
+	 * with the release in blob_drop(). */
+	return __atomic_load_n(&blob->references, __ATOMIC_ACQUIRE) > 1;
+}
+
+static inline void blob_take(struct blob *blob)
+{
+	/* Relaxed: the caller has a reference, or the lock of its owner. */
+	__atomic_fetch_add(&blob->references, 1, __ATOMIC_RELAXED);
+}
+
+static inline void blob_drop(struct blob *blob)
+{
+	/* Release: the uses of this owner come before the free() or the change of another
+	 * one. Acquire: the uses of the others come before this free(). Pairs with itself
+	 * and with blob_is_shared(). */
+	if (__atomic_fetch_sub(&blob->references, 1, __ATOMIC_ACQ_REL) == 1)
+		free(blob);
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* session.c - the list of the sessions, and the end of one */
+#include "bench/kv/server/session.h"
+
+#include <stdlib.h>
+
+void clients_lock(struct server *server)
+{
+	skua_mutex_lock(&server->clients_lock, SKUA_FOREVER_NS);
+}
+
+void clients_unlock(struct server *server)
+{
+	skua_mutex_unlock(&server->clients_lock);
+}
+
+bool session_begin(struct server *server, struct session *session)
+{
+	bool room;
+
+	session->server = server;
+	session->reply.version = 2;
+	session->reply.limit = setting(&server->settings.max_reply);
+	session->authenticated = !setting(&server->settings.has_password);
+	session->created_s = session->active_s =
+		skua_now_ns() / UINT64_C(1000000000);
+	clients_lock(server);
+	server->received++;
+	room = server->clients < setting(&server->settings.max_clients);
+	if (room) {
+		session->id = ++server->next_id;
+		session->next = server->first;
+		if (session->next)
+			session->next->before = session;
+		server->first = session;
+		session_write(&server->clients, server->clients + 1);
+	} else {
+		server->rejected++;
+	}
+	clients_unlock(server);
+	return room;
+}
+
+void session_end(struct session *session)
+{
+	struct server *server = session->server;
+
+	transaction_reset(&session->transaction);
+	transaction_unwatch(session);
+	reply_free(&session->reply);
+	while (garbage_free(&session->garbage))
+		;
+	clients_lock(server);
+	if (session->before)
+		session->before->next = session->next;
+	else
+		server->first = session->next;
+	if (session->next)
+		session->next->before = session->before;
+	session_write(&server->clients, server->clients - 1);
+	server->ended += session->commands;
+	clients_unlock(server);
+}
+
+bool session_password(struct session *session, struct bytes password)
+{
+	struct server *server = session->server;
+	const char *right = server->settings.password;
+	unsigned char differs;
+	size_t size;
+
+	clients_lock(server);
+	/* Takes the same time for each wrong password of the same size. */
+	size = strlen(right);
+	differs = size != password.size;
+	for (size_t i = 0; i < password.size && size; i++)
+		differs |= (unsigned char)(right[i % size] ^ password.data[i]);
+	clients_unlock(server);
+	return !differs || size == 0;
+}
+
+void transaction_reset(struct transaction *transaction)
+{
+	struct queued *queued = transaction->first, *next;
+
+	for (; queued; queued = next) {
+		next = queued->next;
+		free(queued);
+	}
+	transaction->first = transaction->last = NULL;
+	transaction->active = transaction->failed = false;
+	transaction->flags = 0;
+	transaction->count = transaction->memory = 0;
+}
+
+void transaction_unwatch_locked(struct session *session)
+{
+	struct transaction *transaction = &session->transaction;
+	struct watched *watched = transaction->watches, *next;
+
+	for (; watched; watched = next) {
+		next = watched->next;
+		store_unwatch(session->server->store, &watched->watch);
+		free(watched);
+	}
+	transaction->watches = NULL;
+	/* Relaxed: no other thread knows this address any more. */
+	__atomic_store_n(&transaction->touched, false, __ATOMIC_RELAXED);
+}
+
+void transaction_unwatch(struct session *session)
+{
+	struct store *store = session->server->store;
+	struct watched *watched = session->transaction.watches;
+	struct store_set set = { { 0 } };
+
+	if (!watched)
+		return;
+	for (; watched; watched = watched->next)
+		store_set_add(&set, watched->watch.key.hash);
+	store_lock_set(store, &set);
+	transaction_unwatch_locked(session);
+	store_unlock_set(store, &set);
+}

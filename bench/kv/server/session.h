@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * session.h - the server, and one client as the commands see it
+ *
+ * A session knows nothing of sockets and fibers: bench/kv/connection.c embeds it.
+ */
+#ifndef SKUA_BENCH_KV_SESSION_H
+#define SKUA_BENCH_KV_SESSION_H
+
+#include "bench/kv/resp/parse.h"
+#include "bench/kv/resp/reply.h"
+#include "bench/kv/server/settings.h"
+#include "bench/kv/store/store.h"
+
+#define SESSION_NAME 64
+
+struct session;
+struct command;
+
+/**
+ * struct server - what all sessions share
+ * @clients_lock: protects @first, @ended, the password, and the names of sessions
+ * @clients: number of sessions, changed atomically
+ * @first: the sessions, in a list
+ * @next_id: of the session that comes next
+ * @received: connections so far; @rejected: those for which there was no room
+ * @ended: commands of the sessions that have ended
+ * @started_ns: time of skua_now_ns()
+ * @stop: ends the server; any thread may call it
+ */
+struct server {
+	struct store *store;
+	struct settings settings;
+	struct skua_mutex clients_lock;
+	uint64_t clients;
+	struct session *first;
+	uint64_t next_id, received, rejected, ended;
+	uint64_t started_ns;
+	void (*stop)(void);
+};
+
+/* A command of a transaction. Its arguments follow it in memory. */
+struct queued {
+	struct queued *next;
+	const struct command *command;
+	size_t argc, memory;
+	struct bytes argv[];
+};
+
+/* A watched key. Its bytes follow it in memory. */
+struct watched {
+	struct watched *next;
+	struct watch watch;
+};
+
+/**
+ * struct transaction - MULTI, and WATCH
+ * @active: after MULTI
+ * @failed: a command could not be queued
+ * @touched: a watched key has changed; set by other clients
+ * @flags: of all queued commands
+ * @memory: bytes of the queued commands
+ */
+struct transaction {
+	bool active, failed, touched;
+	unsigned flags;
+	size_t count, memory;
+	struct queued *first, *last;
+	struct watched *watches;
+};
+
+/**
+ * struct session - one client
+ * @next, @before: the list of all, under its lock
+ * @id, @fd, @peer, @local, @created_s: set once
+ * @name, @library, @library_version: under the lock of the list
+ * @commands, @active_s, @command: written by the session, and read by others without order
+ * @closing: the connection ends when the replies were sent
+ * @locked: all stripes that a command needs are locked: it runs in EXEC
+ * @peer_closed: the client reads no more
+ */
+struct session {
+	struct server *server;
+	struct session *next, *before;
+	uint64_t id;
+	int fd;
+	char peer[64], local[64];
+	uint64_t created_s, active_s;
+	char name[SESSION_NAME], library[SESSION_NAME];
+	char library_version[SESSION_NAME];
+	uint64_t commands;
+	const struct command *command;
+	bool authenticated, closing, locked;
+	struct reply reply;
+	struct store_clock clock;
+	struct garbage garbage;
+	struct transaction transaction;
+};
+
+/* clients_lock, clients_unlock - the lock of the list. A fiber masks cancels. */
+void clients_lock(struct server *server);
+void clients_unlock(struct server *server);
+
+/* session_begin - add a session to the list. Return: false: there is no room */
+bool session_begin(struct server *server, struct session *session);
+
+/* session_end - drop all that a session has, and remove it from the list */
+void session_end(struct session *session);
+
+/* session_write - an atomic store of a field that others read without the lock */
+#define session_write(field, value)                         \
+	/* Relaxed: each field says something by itself. */ \
+	__atomic_store_n(field, value, __ATOMIC_RELAXED)
+#define session_read(field) __atomic_load_n(field, __ATOMIC_RELAXED)
+
+/* session_password - check a password. Return: whether it is right */
+bool session_password(struct session *session, struct bytes password);
+
+/* transaction_reset - forget the queued commands */
+void transaction_reset(struct transaction *transaction);
+
+/* transaction_unwatch - watch no key any more. @locked: the caller has the locks */
+void transaction_unwatch(struct session *session);
+
+/* transaction_unwatch_locked - the same, with the locks of the stripes held */
+void transaction_unwatch_locked(struct session *session);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* settings.c - the settings of the server, which CONFIG GET and CONFIG SET see */
+#include "bench/kv/server/settings.h"
+
+#include <limits.h>
+
+enum kind { MEMORY, COUNT, PASSWORD, FIXED };
+
+/* The settings, and some of Redis that clients ask for and that have one value here. */
+static const struct {
+	const char *name;
+	enum kind kind;
+	size_t field;
+	const char *fixed;
+	uint64_t least, most;
+} names[] = {
+	{ "maxmemory", MEMORY, offsetof(struct settings, max_memory), NULL, 0,
+	  UINT64_MAX / 2 },
+	{ "maxclients", COUNT, offsetof(struct settings, max_clients), NULL, 1,
+	  UINT_MAX },
+	{ "proto-max-bulk-len", MEMORY, offsetof(struct settings, max_bulk),
+	  NULL, 1 << 20, SETTING_MAX_BULK },
+	{ "requirepass", PASSWORD, offsetof(struct settings, password), NULL, 0,
+	  0 },
+	{ "maxmemory-policy", FIXED, 0, "noeviction", 0, 0 },
+	{ "appendonly", FIXED, 0, "no", 0, 0 },
+	{ "save", FIXED, 0, "", 0, 0 },
+	{ "databases", FIXED, 0, "1", 0, 0 },
+	{ "timeout", FIXED, 0, "0", 0, 0 },
+};
+
+void settings_init(struct settings *settings)
+{
+	memset(settings, 0, sizeof(*settings));
+	settings->max_clients = 10000;
+	settings->max_bulk = SETTING_MAX_BULK;
+	settings->max_reply = 1ull << 30;
+	settings->port = 6379;
+	strcpy(settings->address, "127.0.0.1");
+}
+
+const char *settings_read(const struct settings *settings, unsigned i,
+			  const char **name, char text[NUMBER_ROOM + 1])
+{
+	const char *at = (const char *)settings;
+
+	if (i >= sizeof(names) / sizeof(names[0]))
+		return NULL;
+	*name = names[i].name;
+	if (names[i].kind == FIXED)
+		return names[i].fixed;
+	at += names[i].field;
+	if (names[i].kind == PASSWORD)
+		return at;
+	text[number_format(
+		text, (int64_t)setting((const uint64_t *)(const void *)at))] =
+		'\0';
+	return text;
+}
+
+bool memory_parse(struct bytes text, uint64_t *out)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} units[] = { { "", 1 },           { "b", 1 },       { "k", 1000 },
+		      { "kb", 1 << 10 },   { "m", 1000000 }, { "mb", 1 << 20 },
+		      { "g", 1000000000 }, { "gb", 1 << 30 } };
+	size_t digits = 0;
+	int64_t number;
+
+	while (digits < text.size && text.data[digits] >= '0' &&
+	       text.data[digits] <= '9')
+		digits++;
+	if (!number_parse((struct bytes){ text.data, digits }, &number))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		struct bytes unit = { text.data + digits, text.size - digits };
+
+		if (bytes_is(unit, units[i].name))
+			return !__builtin_mul_overflow((uint64_t)number,
+						       units[i].bytes, out);
+	}
+	return false;
+}
+
+static const char *set_password(struct settings *settings, struct bytes value)
+{
+	if (value.size >= sizeof(settings->password))
+		return "the password must be shorter than 128 bytes";
+	memcpy(settings->password, value.data, value.size);
+	settings->password[value.size] = '\0';
+	setting_store(&settings->has_password, value.size > 0);
+	return NULL;
+}
+
+const char *settings_write(struct settings *settings, struct bytes name,
+			   struct bytes value, bool *unknown)
+{
+	unsigned i = 0, count = sizeof(names) / sizeof(names[0]);
+	uint64_t number;
+	int64_t signed_number;
+
+	while (i < count && !bytes_is(name, names[i].name))
+		i++;
+	*unknown = i == count;
+	if (*unknown)
+		return "";
+	if (names[i].kind == PASSWORD)
+		return set_password(settings, value);
+	if (names[i].kind == FIXED)
+		return bytes_is(value, names[i].fixed)
+			       ? NULL
+			       : "can't set immutable config";
+	if (names[i].kind == MEMORY) {
+		if (!memory_parse(value, &number))
+			return "argument must be a memory value";
+	} else {
+		if (!number_parse(value, &signed_number))
+			return "argument couldn't be parsed into an integer";
+		number = signed_number < 0 ? 0 : (uint64_t)signed_number;
+	}
+	if (number < names[i].least || number > names[i].most)
+		return "argument must be within its limits";
+	setting_store((uint64_t *)(void *)((char *)settings + names[i].field),
+		      number);
+	return NULL;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* settings.h - the settings of the server, which CONFIG GET and CONFIG SET see */
+#ifndef SKUA_BENCH_KV_SETTINGS_H
+#define SKUA_BENCH_KV_SETTINGS_H
+
+#include "bench/kv/resp/number.h"
+
+#define SETTING_MAX_BULK (512ull << 20) /* bytes, as in Redis */
+#define SETTING_MAX_ARGS (1ull << 20)
+
+/**
+ * struct settings - the settings
+ * @max_memory: bytes of the store and of the buffers of clients; 0: no limit
+ * @max_clients: connections at the same time
+ * @max_bulk: bytes of an argument
+ * @max_reply: bytes of replies that a client may make wait; more closes its connection
+ * @password: of all clients; empty: none
+ *
+ * The numbers are read and changed atomically, in any order: each command reads them
+ * once. The password is protected by the lock of the clients (clients.h).
+ */
+struct settings {
+	uint64_t max_memory;
+	uint64_t max_clients;
+	uint64_t max_bulk;
+	uint64_t max_reply;
+	uint64_t has_password;
+	char password[128];
+	uint16_t port;
+	char address[64];
+	unsigned workers;
+};
+
+static inline uint64_t setting(const uint64_t *number)
+{
+	/* Relaxed: a number alone. */
+	return __atomic_load_n(number, __ATOMIC_RELAXED);
+}
+
+static inline void setting_store(uint64_t *number, uint64_t value)
+{
+	/* Relaxed: as in setting(). */
+	__atomic_store_n(number, value, __ATOMIC_RELAXED);
+}
+
+/* settings_init - set the defaults */
+void settings_init(struct settings *settings);
+
+/**
+ * settings_read - return the value of a setting as text
+ * @i: 0, 1, 2, ...
+ * @name: receives its name
+ *
+ * Return: the value, in @text if it is a number; NULL: there is no such setting.
+ */
+const char *settings_read(const struct settings *settings, unsigned i,
+			  const char **name, char text[NUMBER_ROOM + 1]);
+
+/* settings_write - change a setting. Return: NULL; or the error. *@unknown: there is no
+ * such setting */
+const char *settings_write(struct settings *settings, struct bytes name,
+			   struct bytes value, bool *unknown);
+
+/* memory_parse - read a size such as 100mb. Return: false: it is none */
+bool memory_parse(struct bytes text, uint64_t *out);
+
+#endif
