@@ -11,7 +11,7 @@ SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # Debian's name of the package, then what tells that it is there, also where
 # packages have other names: a command, a header that gcc finds, a runtime of
-# clang's, or a crate where Debian's cargo packages are.
+# clang's, a module of Python, or a crate where Debian's cargo packages are.
 SKUA_NEEDS='
 gcc             command gcc
 libc6-dev       header  stdlib.h
@@ -48,6 +48,10 @@ lcov            command lcov
 mandoc          command mandoc
 gnuplot-nox     command gnuplot
 protobuf-compiler command protoc
+redis-server    command redis-server
+redis-tools     command redis-cli
+python3-redis   python  redis
+libhiredis-dev  header  hiredis/hiredis.h
 '
 
 # The packages that build the other schedulers (bench/peers/build). They are large,
@@ -104,6 +108,11 @@ skua_has()
 		command -v gcc >/dev/null &&
 			printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$2" |
 			gcc -E -x c - >/dev/null 2>&1
+		;;
+	python)
+		# The package is for the python3 of the system.
+		/usr/bin/python3 -c "import $2" 2>/dev/null ||
+			python3 -c "import $2" 2>/dev/null
 		;;
 	runtime)
 		command -v clang >/dev/null &&

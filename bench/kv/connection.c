@@ -52,35 +52,26 @@ struct connection {
 
 /* ---- input -------------------------------------------------------------------- */
 
-/* Buffers for single large commands count as memory of the store. */
+/* The buffers for single large commands are limited together. */
 static size_t accounted(size_t room)
 {
 	return room > BATCH_ROOM ? room : 0;
 }
 
-static bool is_full(const struct connection *c, size_t room)
-{
-	struct server *server = c->session.server;
-	uint64_t most = setting(&server->settings.max_memory);
-
-	return room > MOST_ROOM ||
-	       (most && accounted(room) &&
-		store_memory(server->store) + room - c->room > most);
-}
-
 static bool resize(struct connection *c, size_t room)
 {
-	char *in;
+	struct server *server = c->session.server;
+	int64_t change = (int64_t)accounted(room) - (int64_t)accounted(c->room);
+	char *in = NULL;
 
-	if (room > c->room && is_full(c, room))
+	if (room > MOST_ROOM)
 		return false;
-	in = realloc(c->in, room);
-	if (!in)
+	if (!change || session_buffers(server, change) || change < 0)
+		in = realloc(c->in, room);
+	if (!in) {
+		session_buffers(server, -change);
 		return false;
-	if (accounted(room) || accounted(c->room))
-		store_account(c->session.server->store,
-			      (int64_t)accounted(room) -
-				      (int64_t)accounted(c->room));
+	}
 	c->in = in;
 	c->room = room;
 	return true;
@@ -210,21 +201,36 @@ static bool send_pieces(struct connection *c)
 	return true;
 }
 
+static bool send_all(struct connection *c)
+{
+	struct reply *r = &c->session.reply;
+
+	if (r->marked)
+		return send_pieces(c);
+	return skua_io_write_all(c->io, r->data, r->used, NULL,
+				 SKUA_FOREVER_NS) == 0;
+}
+
 /* Send all replies. Return: false: the connection cannot go on. */
 static bool send_replies(struct connection *c)
 {
 	struct reply *r = &c->session.reply;
+	int64_t large = (int64_t)(r->room > 2 * SEND_AT ? r->room : 0);
+	bool sent;
 
 	if (r->failed)
 		return false;
 	if (r->waiting == 0)
 		return true;
-	if (r->marked ? !send_pieces(c)
-		      : skua_io_write_all(c->io, r->data, r->used, NULL,
-					  SKUA_FOREVER_NS) != 0)
-		return false;
-	reply_sent(r);
-	return true;
+	if (!large) {
+		sent = send_all(c);
+	} else {
+		sent = session_buffers(c->session.server, large) && send_all(c);
+		session_buffers(c->session.server, -large);
+	}
+	if (sent)
+		reply_sent(r);
+	return sent;
 }
 
 /* ---- commands ----------------------------------------------------------------- */
@@ -340,7 +346,7 @@ void connection_release(struct skua_task *task)
 	struct connection *c =
 		SKUA_CONTAINER_OF(task, struct connection, fiber.task);
 
-	store_account(c->session.server->store, -(int64_t)accounted(c->room));
+	session_buffers(c->session.server, -(int64_t)accounted(c->room));
 	resp_parser_free(&c->parser);
 	free(c->in);
 	free(c);

@@ -56,8 +56,9 @@ static const struct args_verb verb = {
 		ARGS_NUMBER_OF(struct options, "workers", workers, 1, 4096, "N",
 			       "Run on N workers (default: one for each CPU)"),
 		ARGS_TEXT_OF(struct options, "maxmemory", max_memory, "SIZE",
-			     "Refuse writes when keys and large buffers use "
-			     "SIZE bytes, such as 100mb (default: no limit)"),
+			     "Refuse writes when the keys use SIZE bytes, such "
+			     "as 100mb, and limit the large buffers of clients "
+			     "to as much (default: no limit)"),
 		ARGS_NUMBER_OF(struct options, "maxclients", max_clients, 1,
 			       1000000, "N",
 			       "Refuse more than N connections (default: "

@@ -125,15 +125,16 @@ void run_command_docs(struct call *call)
 
 /* ---- CONFIG ---------------------------------------------------------------------- */
 
-/* Does one of the patterns match the name? */
-static bool is_wanted(const struct call *call, const char *name)
+/* Return the argument that names a setting, or is a pattern that matches it. NULL: there
+ * is none. */
+static const struct bytes *wanted_as(const struct call *call, const char *name)
 {
 	struct bytes text = { name, strlen(name) };
 
 	for (size_t i = 2; i < call->argc; i++)
 		if (glob_match(call->argv[i], text, true))
-			return true;
-	return false;
+			return &call->argv[i];
+	return NULL;
 }
 
 void run_config_get(struct call *call)
@@ -141,17 +142,23 @@ void run_config_get(struct call *call)
 	const struct settings *settings = &call->server->settings;
 	char text[NUMBER_ROOM + 1];
 	const char *name, *value;
+	const struct bytes *wanted;
 	size_t count = 0;
 
 	clients_lock(call->server); /* for the password */
 	for (unsigned i = 0; settings_read(settings, i, &name, text); i++)
-		count += is_wanted(call, name);
+		count += wanted_as(call, name) != NULL;
 	reply_map(call->reply, count);
 	for (unsigned i = 0; (value = settings_read(settings, i, &name, text));
 	     i++) {
-		if (!is_wanted(call, name))
+		wanted = wanted_as(call, name);
+		if (!wanted)
 			continue;
-		reply_text(call->reply, name);
+		/* A name is spelled as the client has spelled it. */
+		if (bytes_is(*wanted, name))
+			reply_bulk(call->reply, wanted->data, wanted->size);
+		else
+			reply_text(call->reply, name);
 		reply_text(call->reply, value);
 	}
 	clients_unlock(call->server);
@@ -160,7 +167,7 @@ void run_config_get(struct call *call)
 void run_config_set(struct call *call)
 {
 	if (call->argc % 2) {
-		call_arity_error(call->reply, call->command);
+		call_syntax_error(call);
 		return;
 	}
 	for (size_t i = 2; i < call->argc; i += 2) {

@@ -25,22 +25,22 @@ static void store_name(struct session *session, char *field, struct bytes name)
 	clients_unlock(session->server);
 }
 
-bool client_set_name(struct session *session, struct bytes name)
+bool client_set_name(struct call *call, struct bytes name)
 {
-	if (!is_name(name))
+	if (!is_name(name)) {
+		REPLY_TEXT(call->reply,
+			   "-ERR Client names cannot contain spaces, newlines "
+			   "or special characters.");
 		return false;
-	store_name(session, session->name, name);
+	}
+	store_name(call->session, call->session->name, name);
 	return true;
 }
 
 void run_client_setname(struct call *call)
 {
-	if (client_set_name(call->session, call->argv[2]))
+	if (client_set_name(call, call->argv[2]))
 		reply_ok(call->reply);
-	else
-		REPLY_TEXT(call->reply,
-			   "-ERR Client names cannot contain spaces, newlines "
-			   "or special characters.");
 }
 
 void run_client_getname(struct call *call)

@@ -163,9 +163,9 @@ void run_config_set(struct call *call);
 void run_shutdown(struct call *call);
 void run_info(struct call *call); /* info.c */
 
-/* client_set_name - set the name of a session. Return: false: it has characters that are not
- * allowed */
-bool client_set_name(struct session *session, struct bytes name);
+/* client_set_name - set the name of the client. Return: false: it has characters that are
+ * not allowed, and the reply is an error */
+bool client_set_name(struct call *call, struct bytes name);
 
 /* transaction_queue - queue a command. Return: false: no memory */
 bool transaction_queue(struct session *session, const struct command *command,

@@ -91,37 +91,37 @@ static void hello_reply(struct call *call)
 	reply_array(reply, 0);
 }
 
-/* The arguments of HELLO. */
-struct hello {
-	int64_t version;
-	struct bytes user, password, name;
-};
-
-/* Read the arguments. Return: false: the reply is an error. */
-static bool hello_options(struct call *call, struct hello *hello)
+/* Read the version. Return: false: the reply is an error. */
+static bool hello_version(struct call *call, int64_t *version)
 {
-	if (call->argc > 1) {
-		if (!number_parse(call->argv[1], &hello->version)) {
-			REPLY_TEXT(call->reply,
-				   "-ERR Protocol version is not an integer or "
-				   "out of range");
-			return false;
-		}
-		if (hello->version < 2 || hello->version > 3) {
-			REPLY_TEXT(call->reply,
-				   "-NOPROTO unsupported protocol version");
-			return false;
-		}
+	if (!number_parse(call->argv[1], version)) {
+		REPLY_TEXT(call->reply,
+			   "-ERR Protocol version is not an integer or out of "
+			   "range");
+		return false;
 	}
+	if (*version < 2 || *version > 3) {
+		REPLY_TEXT(call->reply,
+			   "-NOPROTO unsupported protocol version");
+		return false;
+	}
+	return true;
+}
+
+/* Carry out the options, one after the other. Return: false: the reply is an error. */
+static bool hello_options(struct call *call)
+{
 	for (size_t i = 2; i < call->argc; i++) {
 		struct bytes word = call->argv[i];
 		size_t more = call->argc - 1 - i;
 
 		if (bytes_is(word, "auth") && more >= 2) {
-			hello->user = call->argv[++i];
-			hello->password = call->argv[++i];
+			if (!log_in(call, call->argv[i + 1], call->argv[i + 2]))
+				return false;
+			i += 2;
 		} else if (bytes_is(word, "setname") && more >= 1) {
-			hello->name = call->argv[++i];
+			if (!client_set_name(call, call->argv[++i]))
+				return false;
 		} else {
 			reply_error(call->reply,
 				    "ERR Syntax error in HELLO option '%.*s'",
@@ -135,27 +135,20 @@ static bool hello_options(struct call *call, struct hello *hello)
 
 void run_hello(struct call *call)
 {
-	struct hello hello = { .version = call->reply->version };
+	int64_t version = call->reply->version;
 
-	if (!hello_options(call, &hello))
-		return;
-	if (hello.user.data && !log_in(call, hello.user, hello.password))
+	if ((call->argc > 1 && !hello_version(call, &version)) ||
+	    !hello_options(call))
 		return;
 	if (!call->session->authenticated) {
 		REPLY_TEXT(call->reply,
 			   "-NOAUTH HELLO must be called with the client "
-			   "already authenticated, otherwise the HELLO <proto> "
+			   "already authenticated, otherwise the HELLO "
 			   "AUTH <user> <pass> option can be used to "
 			   "authenticate the client and select the RESP "
 			   "protocol version at the same time");
 		return;
 	}
-	if (hello.name.data && !client_set_name(call->session, hello.name)) {
-		REPLY_TEXT(call->reply,
-			   "-ERR Client names cannot contain spaces, newlines "
-			   "or special characters.");
-		return;
-	}
-	call->reply->version = (int)hello.version;
+	call->reply->version = (int)version;
 	hello_reply(call);
 }

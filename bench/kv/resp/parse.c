@@ -190,8 +190,8 @@ static enum resp_result parse_line(struct resp_parser *p, char *data,
 	return complete(p, data);
 }
 
-enum resp_result resp_parse(struct resp_parser *p, char *data, size_t size,
-			    const struct resp_limits *limits)
+static enum resp_result parse(struct resp_parser *p, char *data, size_t size,
+			      const struct resp_limits *limits)
 {
 	if (p->at == 0) {
 		enum resp_result result;
@@ -211,6 +211,17 @@ enum resp_result resp_parse(struct resp_parser *p, char *data, size_t size,
 		return parse_line(p, data, size);
 	}
 	return parse_array(p, data, size, limits);
+}
+
+enum resp_result resp_parse(struct resp_parser *p, char *data, size_t size,
+			    const struct resp_limits *limits)
+{
+	enum resp_result result = parse(p, data, size, limits);
+
+	/* In the middle of a line. */
+	if (result == RESP_MORE && p->need <= size)
+		p->need = size + 1;
+	return result;
 }
 
 void resp_parser_free(struct resp_parser *p)

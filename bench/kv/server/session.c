@@ -62,6 +62,18 @@ void session_end(struct session *session)
 	clients_unlock(server);
 }
 
+bool session_buffers(struct server *server, int64_t change)
+{
+	/* Relaxed: a sum, which bounds nothing exactly. */
+	uint64_t sum = __atomic_add_fetch(&server->buffers, (uint64_t)change,
+					  __ATOMIC_RELAXED);
+	uint64_t most = setting(&server->settings.max_buffers);
+
+	if (!most)
+		most = setting(&server->settings.max_memory);
+	return !most || sum <= most;
+}
+
 bool session_password(struct session *session, struct bytes password)
 {
 	struct server *server = session->server;

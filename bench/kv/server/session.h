@@ -21,6 +21,7 @@ struct command;
  * struct server - what all sessions share
  * @clients_lock: protects @first, @ended, the password, and the names of sessions
  * @clients: number of sessions, changed atomically
+ * @buffers: bytes of the large buffers of all sessions, changed atomically
  * @first: the sessions, in a list
  * @next_id: of the session that comes next
  * @received: connections so far; @rejected: those for which there was no room
@@ -32,7 +33,7 @@ struct server {
 	struct store *store;
 	struct settings settings;
 	struct skua_mutex clients_lock;
-	uint64_t clients;
+	uint64_t clients, buffers;
 	struct session *first;
 	uint64_t next_id, received, rejected, ended;
 	uint64_t started_ns;
@@ -112,6 +113,10 @@ void session_end(struct session *session);
 	/* Relaxed: each field says something by itself. */ \
 	__atomic_store_n(field, value, __ATOMIC_RELAXED)
 #define session_read(field) __atomic_load_n(field, __ATOMIC_RELAXED)
+
+/* session_buffers - add to the large buffers of all sessions, or take away. Return: whether
+ * they are within their limit */
+bool session_buffers(struct server *server, int64_t change);
 
 /* session_password - check a password. Return: whether it is right */
 bool session_password(struct session *session, struct bytes password);

@@ -16,6 +16,8 @@ static const struct {
 } names[] = {
 	{ "maxmemory", MEMORY, offsetof(struct settings, max_memory), NULL, 0,
 	  UINT64_MAX / 2 },
+	{ "maxmemory-clients", MEMORY, offsetof(struct settings, max_buffers),
+	  NULL, 0, UINT64_MAX / 2 },
 	{ "maxclients", COUNT, offsetof(struct settings, max_clients), NULL, 1,
 	  UINT_MAX },
 	{ "proto-max-bulk-len", MEMORY, offsetof(struct settings, max_bulk),

@@ -10,7 +10,8 @@
 
 /**
  * struct settings - the settings
- * @max_memory: bytes of the store and of the buffers of clients; 0: no limit
+ * @max_memory: bytes of the keys and values; 0: no limit
+ * @max_buffers: bytes of the large buffers of all clients; 0: as @max_memory
  * @max_clients: connections at the same time
  * @max_bulk: bytes of an argument
  * @max_reply: bytes of replies that a client may make wait; more closes its connection
@@ -21,6 +22,7 @@
  */
 struct settings {
 	uint64_t max_memory;
+	uint64_t max_buffers;
 	uint64_t max_clients;
 	uint64_t max_bulk;
 	uint64_t max_reply;

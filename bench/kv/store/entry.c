@@ -188,7 +188,11 @@ bool entry_append(struct entry **entry, struct bytes more)
 		if (old.data == scratch)
 			set_inline(*entry, old);
 	} else if (size <= ENTRY_MAX_INLINE && (*entry)->kind != ENTRY_BLOB) {
-		if (!replace(entry, old, size + size / 4))
+		size_t room = size + size / 4;
+
+		if (room > ENTRY_MAX_INLINE)
+			room = ENTRY_MAX_INLINE;
+		if (!replace(entry, old, room))
 			return false;
 	} else {
 		blob = own_blob(*entry, size);

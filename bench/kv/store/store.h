@@ -65,7 +65,7 @@ struct stripe {
 
 /**
  * struct store - all keys
- * @memory: bytes of all entries, and of the buffers of all clients; changed atomically
+ * @memory: bytes of all entries; changed atomically
  * @expired: number of keys that have expired; changed atomically
  */
 struct store {
@@ -172,7 +172,7 @@ uint64_t store_count(const struct store *store);
 /* store_count_expiring - return the number of keys that expire. No lock. */
 uint64_t store_count_expiring(const struct store *store);
 
-/* store_memory - return the bytes of all entries and buffers. No lock. */
+/* store_memory - return the bytes of all entries. No lock. */
 static inline uint64_t store_memory(const struct store *store)
 {
 	/* Relaxed: the number bounds nothing exactly. */

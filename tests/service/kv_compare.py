@@ -1,0 +1,241 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""kv_compare.py SKUA_KV REDIS_SERVER - both servers answer the same, byte for byte
+
+Each command of SESSIONS runs on both servers, in versions 2 and 3 of the protocol. The
+requests of MALFORMED and ODD run as well. Exit codes: 0 success, 1 failure.
+"""
+
+import sys
+
+import kv_wire
+
+BIG = "x" * 5000
+HUGE = 1 << 40
+
+# Sessions of commands; each session begins without keys, on a connection of its own. "~"
+# before a command: its reply is an array, whose order says nothing; "#": a number that
+# depends on the time.
+SESSIONS = [
+    # strings
+    [
+        "PING", "PING hi", "PING a b", "ECHO hi", "ECHO", "GET", "GET a b", "GET none",
+        "SET a 1", "GET a", "SET a", "SET a 2 NX", "SET a 2 XX", "SET b 1 XX", "SET b 1 NX",
+        "SET a 3 GET", "SET c 3 GET", "SET c 4 NX GET", "SET c 5 XX GET", "SET a 1 FOO",
+        "SET a 1 NX XX", "SET a 1 EX", "SET a 1 EX x", "SET a 1 EX 0", "SET a 1 EX -1",
+        "SET a 1 PX 0", "SET a 1 EX 9223372036854775807", "SET a 1 PX 9223372036854775807",
+        "SET a 1 EX 10 PX 10", "SET a 1 EX 10 KEEPTTL", "SET a 1 KEEPTTL EX 10",
+        "SET a 1 KEEPTTL KEEPTTL", "SET a 1 EX 100", "#TTL a", "SET a 2 KEEPTTL", "#TTL a",
+        "SET a 2", "TTL a", "SET a 2 PX 100000", "#PTTL a", "set a 3 ex 100 nx get",
+        "SETNX a 1", "SETNX d 1", "GETDEL d", "GETDEL d", "GETDEL", "STRLEN a",
+        "STRLEN none", "APPEND a bc", "GET a", "APPEND e xyz", "GET e",
+        f"APPEND e {BIG}", "STRLEN e", "GET e", f"SET f {BIG}", "GET f", "APPEND f y",
+        "GET f", "SET f short", "GET f", "MSET", "MSET a", "MSET a 1 b", "MSET a 1 b 2 a 3",
+        "MGET a b c none a", "MGET", "GET a",
+        "SET a 1 EXAT 9999999999", "#TTL a", "SET a 1 PXAT 9999999999999", "SET a 1 EXAT 0",
+    ],
+    # counters
+    [
+        "INCR n", "INCR n", "GET n", "STRLEN n", "DECR n", "INCRBY n 10", "DECRBY n 3",
+        "APPEND n 5", "INCR n", "SET n abc", "INCR n", "INCRBY n 1", "SET n 9223372036854775807",
+        "INCR n", "DECR n", "SET n -9223372036854775808", "DECR n", "INCR n",
+        "INCRBY n x", "INCRBY n 1.5", "INCRBY n 9223372036854775808", "INCRBY n -9223372036854775808",
+        "DECRBY n -9223372036854775808", "SET n 007", "INCR n", "SET n +7", "INCR n",
+        "SET n -0", "INCR n", "SET n ' 7'", "INCR n", "INCRBY n", "INCR", "DECR m", "DECRBY k 5",
+        "TYPE k", "INCRBY z 0", "GET z",
+    ],
+    # keys
+    [
+        "DEL none", "SET a 1", "SET b 2", "DEL a b a none", "DEL", "UNLINK none", "SET a 1",
+        "UNLINK a", "EXISTS a", "SET a 1", "EXISTS a a b", "EXISTS", "TYPE a", "TYPE none",
+        "RPUSH l 1", "TYPE l", "EXPIRE none 10", "EXPIRE a 100", "#TTL a", "#PTTL a",
+        "PERSIST a", "PERSIST a", "PERSIST none", "TTL a", "PTTL a", "TTL none", "PTTL none",
+        "EXPIRE a x", "EXPIRE a 9223372036854775807", "PEXPIRE a 9223372036854775807",
+        "EXPIRE a -9223372036854775807", "PEXPIRE a 100000", "#PTTL a", "EXPIRE a 100 NX",
+        "EXPIRE a 100 XX", "EXPIRE a 50 GT", "EXPIRE a 500 GT", "EXPIRE a 600 LT",
+        "EXPIRE a 60 LT", "EXPIRE a 60 FOO", "EXPIRE a 60 NX XX", "EXPIRE a 60 GT LT",
+        "EXPIRE a 60 NX GT", "PERSIST a", "EXPIRE a 60 GT", "EXPIRE a 60 XX", "EXPIRE a 60 LT",
+        "EXPIRE a 0", "EXISTS a", "SET a 1", "EXPIRE a -5", "GET a", "EXPIRE a", "TTL",
+        "DBSIZE", "DBSIZE x", "FLUSHDB", "DBSIZE", "SET a 1", "FLUSHALL ASYNC", "FLUSHALL SYNC",
+        "FLUSHALL FOO", "FLUSHALL a b", "KEYS *", "MSET foo 1 bar 2 foobar 3 f[x] 4",
+        "~KEYS *", "~KEYS foo*", "~KEYS *o*", "~KEYS f??", "~KEYS f[a-z]o", "~KEYS f\\[x]",
+        "~KEYS [^f]*", "~KEYS nothing", "KEYS", "~KEYS [fb]*", "~KEYS *bar", "~KEYS f[o]*r",
+        "SCAN", "SCAN x", "SCAN -1x", "SCAN 0 COUNT", "SCAN 0 COUNT 0", "SCAN 0 COUNT x",
+        "SCAN 0 FOO 1", "~SCAN 0 COUNT 1000", "~SCAN 0 MATCH foo* COUNT 1000",
+        "~SCAN 0 COUNT 1000 TYPE string", "~SCAN 0 TYPE list COUNT 1000",
+    ],
+    # lists, and wrong types
+    [
+        "LPUSH l 1 2 3", "RPUSH l 4", "LRANGE l 0 -1", "LLEN l", "LLEN none", "LPOP l", "RPOP l",
+        "LRANGE l 0 0", "LRANGE l -1 -1", "LRANGE l -100 100", "LRANGE l 5 10", "LRANGE l 1 0",
+        "LRANGE l x 0", "LRANGE none 0 -1", "LPOP none", "RPOP none", "LPOP none 1", "LPOP l 0",
+        "LPOP l -1", "LPOP l x", "LPOP l 1 1", "RPUSH l a b c d", "LPOP l 2", "RPOP l 100",
+        "EXISTS l", "LLEN l", "RPUSH l 1", "GET l", "INCR l", "APPEND l x", "STRLEN l", "MGET l",
+        "SET l 1 GET", "SETNX l 1", "GETDEL l", "LRANGE l 0 -1", "SET s 1", "LPUSH s 1",
+        "LLEN s", "LPOP s", "LRANGE s 0 -1", "RPUSH s", "LPUSH", "SET l 1", "TYPE l",
+    ],
+    # transactions
+    [
+        "EXEC", "DISCARD", "MULTI", "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "GET a",
+        "MULTI", "SET a 9", "DISCARD", "GET a", "MULTI", "FOO", "SET a 2", "EXEC", "GET a",
+        "MULTI", "SET a", "EXEC", "MULTI", "SET a x", "INCR a", "LPUSH a 1", "SET a 5", "EXEC",
+        "WATCH", "WATCH a", "SET a 6", "MULTI", "GET a", "EXEC", "MULTI", "GET a", "EXEC",
+        "WATCH a b", "UNWATCH", "SET a 7", "MULTI", "GET a", "EXEC", "WATCH a", "MULTI",
+        "WATCH a", "UNWATCH", "EXEC", "WATCH none", "SET none 1", "DEL none", "MULTI", "PING",
+        "EXEC", "MULTI", "EXEC", "MULTI a", "WATCH a", "EXPIRE a 100", "MULTI", "EXEC",
+        "WATCH a", "FLUSHALL", "MULTI", "EXEC", "WATCH a", "FLUSHALL", "MULTI", "PING", "EXEC",
+        "MULTI", "MSET a 1 b 2", "MGET a b", "DBSIZE", "FLUSHALL", "KEYS *", "DBSIZE", "SELECT 0",
+        "ECHO x", "SELECT 7", "CLIENT GETNAME", "COMMAND FOO", "EXEC", "MULTI", "QUIT",
+    ],
+    # the connection
+    [
+        "FOO", "FOO a b", f"FOO {BIG} b", "foo 'a\r\nb'", "GETT a", f"{BIG}", "SELECT 0", "SELECT 1",
+        "SELECT x", "SELECT", "AUTH x", "AUTH default x", "AUTH foo x", "AUTH", "AUTH a b c",
+        "CLIENT", "CLIENT FOO", "CLIENT GETNAME", "CLIENT SETNAME me", "CLIENT GETNAME",
+        "CLIENT SETNAME 'a b'", "CLIENT SETNAME", "CLIENT SETNAME ''", "CLIENT GETNAME",
+        "CLIENT GETNAME x", "CLIENT ID x", "CLIENT LIST FOO", "CLIENT LIST TYPE foo",
+        "CLIENT LIST ID x", "CLIENT LIST ID 99999999", "CONFIG", "CONFIG FOO", "CONFIG GET",
+        "CONFIG GET maxmemory", "~CONFIG GET maxmemory-policy save appendonly",
+        "CONFIG GET nothing", "CONFIG SET", "CONFIG SET maxmemory", "CONFIG SET maxmemory 1 x",
+        "CONFIG SET maxmemory x", "CONFIG SET maxmemory 1gb", "CONFIG GET MAXMEMORY",
+        "CONFIG SET maxmemory 0", "CONFIG SET nothing 1", "CONFIG SET databases 2", "COMMAND FOO",
+        "COMMAND COUNT x", "HELLO x", "HELLO 4", "HELLO 1", "HELLO 3 FOO", "HELLO 2 SETNAME",
+        "HELLO 2 AUTH x", "HELLO 2 AUTH foo bar", "HELLO 2 SETNAME 'a b'",
+        "PING", "HELLO 3 SETNAME you AUTH default x FOO", "CLIENT GETNAME", "INFO nothing",
+        "QUIT x y",
+    ],
+]
+
+# Requests that end a connection.
+MALFORMED = [
+    b"*x\r\n", b"*1x\r\n", b"*-x\r\n", b"*\r\n", b"*+1\r\n", b"* 1\r\n", b"*01\r\n",
+    b"*2147483648\r\n", b"*99999999999999999999\r\n", b"*1\r\n:1\r\n", b"*1\r\nx\r\n",
+    b"*1\r\n\r\n", b"*1\r\n$x\r\n", b"*1\r\n$-1\r\n", b"*1\r\n$\r\n", b"*1\r\n$-2\r\n",
+    b"*1\r\n$536870913\r\n", b"*1\r\n$99999999999999999999\r\n", b"*1\r\n$ 4\r\nPING\r\n",
+    b"*2\r\n$4\r\nECHO\r\n*1\r\n", b"SET a 'x\r\n", b'SET a "x\r\n', b'SET a "x"y\r\n',
+    b"SET a 'x'y\r\n", b"PING\r\n*x\r\n", b"*1\r\n$4\r\nPING\r\n*1\r\n*1\r\n",
+    b"*" + b"1" * 70000, b"*1\r\n$" + b"1" * 70000, b"x" * 70000,
+]
+
+# Odd requests after which the connection goes on.
+ODD = [
+    b"\r\n", b"\n", b"   \r\n", b"*0\r\n", b"*-1\r\n", b"*-5\r\n", b"PING\n", b"ping\r\n",
+    b"  PING  \r\n", b"ECHO \"a\\x41\\n\\r\\t\\b\\a\\\\\\\"\\xzz\"\r\n", b"ECHO 'a\\'b\\n'\r\n",
+    b'ECHO ""\r\n', b"ECHO ''\r\n", b"ECHO a\tb\r\n", b'ECHO a"b c"\r\n',
+    b"*1\r\n$4\r\nPINGxx", b"*1\r\n$4\r\nPING\n\n", b"*1\r\n$0\r\n\r\n",
+    b"*2\r\n$4\r\nECHO\r\n$5\r\na\r\nbc\r\n", b"*2\r\n$4\r\nECHO\r\n$3\r\n\x00\xff\r\r\n",
+    b"*1\rx$4\r\nPING\r\n", b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$0\r\n\r\nGET \"\"\r\n",
+    b"PING\r\n" * 100, kv_wire.encode("PING") * 1000, kv_wire.encode("SET", "k", "v") * 100,
+]
+
+
+def split(line):
+    """Return the words of a command; '...' is one word."""
+    words, rest = [], line
+    while rest:
+        if rest[0] == "'":
+            word, _, rest = rest[1:].partition("'")
+            rest = rest[1:]
+        else:
+            word, _, rest = rest.partition(" ")
+        words.append(word)
+    return words
+
+
+def same(mark, ours, theirs):
+    if mark == "~":
+        ours, theirs = kv_wire.parse(ours), kv_wire.parse(theirs)
+        if len(ours) == 2 and isinstance(ours[1], list):
+            return ours[0] == theirs[0] and sorted(ours[1]) == sorted(theirs[1])
+        return sorted(ours) == sorted(theirs)
+    if mark == "#":
+        return abs(kv_wire.parse(ours) - kv_wire.parse(theirs)) < 60000
+    return ours == theirs
+
+
+class Comparison:
+    def __init__(self, ports):
+        self.ports = ports
+        self.compared = self.failed = 0
+
+    def check(self, what, mark, ours, theirs):
+        self.compared += 1
+        if not same(mark, ours, theirs):
+            self.failed += 1
+            print(f"{what[:100]!r}\n  skua-kv: {ours[:200]!r}\n  redis:   {theirs[:200]!r}")
+
+    def clients(self):
+        return [kv_wire.Client(port) for port in self.ports]
+
+    def session(self, lines, version):
+        clients = self.clients()
+        for client in clients:
+            client.run("FLUSHALL")
+            client.run("HELLO", version)
+        for line in lines:
+            mark, line = (line[0], line[1:]) if line[0] in "~#" else ("", line)
+            replies = [client.run(*split(line)) for client in clients]
+            self.check(f"[{version}] {line}", mark, *replies)
+        for client in clients:
+            client.socket.close()
+
+    def malformed(self, data):
+        """The reply, and that the connection ends."""
+        replies = []
+        for client in self.clients():
+            with client:
+                client.send(data)
+                replies.append(client.read_all())
+        self.check(data, "", *replies)
+
+    def odd(self, data, step):
+        """All replies, if the bytes come in pieces of that size."""
+        replies = []
+        data += b"\r\nECHO the-end\r\n"
+        for client in self.clients():
+            with client:
+                client.run("FLUSHALL")
+                for at in range(0, len(data), step):
+                    client.send(data[at : at + step])
+                got = b""
+                while not got.endswith(b"$7\r\nthe-end\r\n"):
+                    got += client.read()
+                replies.append(got)
+        self.check(data, "", *replies)
+
+    def anonymous(self):
+        """Before the password is given."""
+        lines = "GET a|PING|FOO|QUIT x|AUTH x|AUTH default x|HELLO|HELLO 3|HELLO 3 AUTH default x"
+        lines += "|GET|INFO|HELLO 3 AUTH default secret SETNAME me|CLIENT GETNAME|AUTH secret|AUTH"
+        for client in self.clients():
+            with client:
+                client.run("CONFIG", "SET", "requirepass", "secret")
+        clients = self.clients()
+        for line in lines.split("|")[:3] + lines.split("|")[4:]:
+            replies = [client.run(*split(line)) for client in clients]
+            if line.startswith("HELLO 3 AUTH default secret"):
+                continue  # has the number of the connection
+            self.check(line, "", *replies)
+        for client in clients:
+            client.run("CONFIG", "SET", "requirepass", "")
+            client.socket.close()
+
+
+def main():
+    programs = sys.argv[1:3]
+    with kv_wire.Server(programs[0]) as ours, kv_wire.Server(programs[1]) as theirs:
+        comparison = Comparison((ours.port, theirs.port))
+        for lines in SESSIONS:
+            for version in (2, 3):
+                comparison.session(lines, version)
+        for data in MALFORMED:
+            comparison.malformed(data)
+        for data in ODD:
+            for step in (len(data) + 100, 97) if len(data) > 100 else (len(data) + 100, 1):
+                comparison.odd(data, step)
+        comparison.anonymous()
+    print(f"{comparison.compared} replies compared, {comparison.failed} differ")
+    return comparison.failed > 0
+
+
+sys.exit(main())
