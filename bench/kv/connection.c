@@ -243,30 +243,100 @@ static void free_garbage(struct garbage *garbage)
 		skua_yield();
 }
 
-/* Run the commands that are complete. Return: the last result of the parser */
-static enum resp_result run_commands(struct connection *c)
+/* A command that was parsed, with the place of its arguments and the hash of the first
+ * one, which is mostly a key. */
+struct request {
+	size_t args, argc;
+	uint64_t hash;
+};
+
+/* Commands that are parsed before the first one of them runs: the memory of their keys
+ * comes meanwhile. A guess. */
+#define BATCH 16u
+
+/* Parse the commands that are complete, up to a batch. Return: the last result of the
+ * parser */
+static enum resp_result collect(struct connection *c, struct request *batch,
+				unsigned *count)
 {
-	struct session *session = &c->session;
+	const struct session *session = &c->session;
+	struct resp_parser *p = &c->parser;
 	struct resp_limits limits = {
 		setting(&session->server->settings.max_bulk), SETTING_MAX_ARGS,
-		false
+		!session->authenticated
 	};
 	enum resp_result result;
 
-	while (!session->closing && !session->reply.failed) {
-		limits.anonymous = !session->authenticated;
-		result = resp_parse(&c->parser, c->in + c->begin,
-				    c->end - c->begin, &limits);
+	*count = 0;
+	do {
+		result = resp_parse(p, c->in + c->begin, c->end - c->begin,
+				    &limits);
 		if (result != RESP_COMMAND)
-			return result;
-		c->begin += c->parser.used;
-		if (c->parser.argc)
-			command_run(session, c->parser.argc, c->parser.argv);
+			break;
+		c->begin += p->used;
+		if (!p->argc)
+			continue;
+		batch[*count].argc = p->argc;
+		batch[(*count)++].args = resp_keep(p);
+		/* A password may change the limits. */
+	} while (*count < BATCH && session->authenticated);
+	return result;
+}
+
+static void prefetch(struct connection *c, struct request *batch,
+		     unsigned count)
+{
+	struct store *store = c->session.server->store;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct bytes *argv = resp_kept(&c->parser, batch[i].args);
+
+		if (batch[i].argc < 2)
+			continue;
+		batch[i].hash = store_key(store, argv[1]).hash;
+		store_prefetch_stripe(store, batch[i].hash);
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (batch[i].argc >= 2)
+			store_prefetch(store, batch[i].hash);
+}
+
+static void run_batch(struct connection *c, const struct request *batch,
+		      unsigned count)
+{
+	struct session *session = &c->session;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (session->closing || session->reply.failed)
+			return;
+		command_run(session, batch[i].argc,
+			    resp_kept(&c->parser, batch[i].args),
+			    count > 1 && batch[i].argc > 1 ? &batch[i].hash
+							   : NULL);
 		free_garbage(&session->garbage);
 		if (session->reply.waiting > SEND_AT && !send_replies(c))
 			session->closing = true;
 	}
-	return RESP_MORE;
+}
+
+/* Run the commands that are complete. Return: the last result of the parser */
+static enum resp_result run_commands(struct connection *c)
+{
+	struct session *session = &c->session;
+	struct request batch[BATCH];
+	enum resp_result result;
+	unsigned count;
+
+	do {
+		result = collect(c, batch, &count);
+		if (count > 1)
+			prefetch(c, batch, count);
+		run_batch(c, batch, count);
+		resp_drop(&c->parser);
+		if (session->closing || session->reply.failed)
+			return RESP_MORE;
+	} while (result == RESP_COMMAND);
+	return result;
 }
 
 /* Tell the client of an error that ends the connection. It may still send: take that, so

@@ -75,11 +75,12 @@ const struct command *command_find_sub(const struct command *command,
  * command_run - run or queue one command of a client
  * @argc: 1 or more
  * @argv: borrowed for the call
+ * @hash: that of argv[1], if the caller knows it; NULL: it does not
  *
  * In a fiber, with cancels masked.
  */
-void command_run(struct session *session, size_t argc,
-		 const struct bytes *argv);
+void command_run(struct session *session, size_t argc, const struct bytes *argv,
+		 const uint64_t *hash);
 
 /* command_keys - add the stripes of the keys of a command to a set */
 void command_keys(const struct store *store, const struct command *command,

@@ -164,7 +164,7 @@ void command_keys(const struct store *store, const struct command *command,
 		store_set_add(set, store_key(store, argv[i]).hash);
 }
 
-static void run_locked(struct call *call)
+static void run_locked(struct call *call, const uint64_t *hash)
 {
 	const struct command *command = call->command;
 	struct stripe *stripe;
@@ -173,7 +173,10 @@ static void run_locked(struct call *call)
 		command->run(call);
 		return;
 	}
-	call->key = call_key(call, (size_t)command->first);
+	if (hash && command->first == 1)
+		call->key = (struct key){ call->argv[1], *hash };
+	else
+		call->key = call_key(call, (size_t)command->first);
 	if (command->last == command->first || call->argc == 2) {
 		stripe = store_stripe(call->store, call->key.hash);
 		store_lock(stripe);
@@ -190,7 +193,8 @@ static void run_locked(struct call *call)
 	}
 }
 
-void command_run(struct session *session, size_t argc, const struct bytes *argv)
+void command_run(struct session *session, size_t argc, const struct bytes *argv,
+		 const uint64_t *hash)
 {
 	const struct command *command = permitted(session, argc, argv);
 	struct call call = { session,
@@ -218,5 +222,5 @@ void command_run(struct session *session, size_t argc, const struct bytes *argv)
 		}
 		return;
 	}
-	run_locked(&call);
+	run_locked(&call, hash);
 }

@@ -28,12 +28,13 @@ static bool make_room(struct resp_parser *p)
 	size_t room = p->room ? p->room * 2 : 8;
 	struct bytes *argv;
 
-	if (p->argc < p->room)
+	if (p->kept + p->argc < p->room)
 		return true;
-	argv = realloc(p->argv, room * sizeof(*argv));
+	argv = realloc(p->all, room * sizeof(*argv));
 	if (!argv)
 		return false;
-	p->argv = argv;
+	p->all = argv;
+	p->argv = argv + p->kept;
 	p->room = room;
 	return true;
 }
@@ -197,6 +198,7 @@ static enum resp_result parse(struct resp_parser *p, char *data, size_t size,
 		enum resp_result result;
 
 		p->argc = 0;
+		p->argv = p->all ? p->all + p->kept : NULL;
 		p->missing = 0;
 		p->used = 0;
 		p->need = 1;
@@ -226,9 +228,9 @@ enum resp_result resp_parse(struct resp_parser *p, char *data, size_t size,
 
 void resp_parser_free(struct resp_parser *p)
 {
-	free(p->argv);
-	p->argv = NULL;
-	p->room = p->argc = 0;
+	free(p->all);
+	p->all = p->argv = NULL;
+	p->room = p->argc = p->kept = 0;
 }
 
 void resp_parser_shrink(struct resp_parser *p)

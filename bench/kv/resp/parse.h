@@ -12,6 +12,9 @@
  *		size -= p.used;
  *	}
  *
+ * To run several commands together, a caller keeps the arguments of one (resp_keep())
+ * while it parses the next.
+ *
  * The parser accepts and refuses the same input as Redis 7.0, with the same errors. The
  * bytes after a bulk string are therefore not checked: two bytes are skipped.
  */
@@ -44,17 +47,20 @@ enum resp_result { RESP_MORE, RESP_COMMAND, RESP_ERROR, RESP_NO_MEMORY };
  * struct resp_parser - the state of a parser; zeroed at first
  * @used: bytes of the command that was returned last
  * @need: bytes, from the start of the command, without which it cannot be complete
- * @argv: valid until the next call of resp_parse(), and while the buffer is in place
+ * @argv: valid until the next call of resp_parse(), and while the buffer is in place.
+ *        After resp_keep(), those of the next command follow them
+ * @kept: arguments of earlier commands in @argv
  * @error: text after RESP_ERROR
- * @at, @missing, @bulk, @room: private
+ * @all, @at, @missing, @bulk, @room: private
  *
- * While a command is incomplete, @argv has offsets from its start instead of addresses,
- * so that the buffer may move.
+ * While a command is incomplete, its arguments are offsets from its start instead of
+ * addresses, so that the buffer may move. No arguments are kept then.
  */
 struct resp_parser {
 	size_t used, need;
-	size_t argc, room;
+	size_t argc, kept, room;
 	struct bytes *argv;
+	struct bytes *all;
 	char error[48];
 	size_t at;
 	size_t missing;
@@ -69,6 +75,33 @@ struct resp_parser {
  */
 enum resp_result resp_parse(struct resp_parser *p, char *data, size_t size,
 			    const struct resp_limits *limits);
+
+/* resp_keep - keep the arguments of the command that was returned last. Return: their place,
+ * for resp_kept() */
+static inline size_t resp_keep(struct resp_parser *p)
+{
+	size_t place = p->kept;
+
+	p->kept += p->argc;
+	return place;
+}
+
+/* resp_kept - return the arguments that were kept */
+static inline const struct bytes *resp_kept(const struct resp_parser *p,
+					    size_t place)
+{
+	return p->all + place;
+}
+
+/* resp_drop - keep no arguments any more, not even those of a command that is incomplete:
+ * it is parsed from its start again */
+static inline void resp_drop(struct resp_parser *p)
+{
+	if (p->kept) {
+		p->kept = 0;
+		p->at = 0;
+	}
+}
 
 /* resp_parser_free - free the memory of a parser */
 void resp_parser_free(struct resp_parser *p);

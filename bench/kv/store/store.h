@@ -106,6 +106,18 @@ static inline struct stripe *store_stripe(struct store *store, uint64_t hash)
 	return &store->stripes[hash % STORE_STRIPES];
 }
 
+/* store_prefetch_stripe, store_prefetch - ask the CPU for the stripe of a hash, and then for
+ * its bucket. No lock. */
+static inline void store_prefetch_stripe(struct store *store, uint64_t hash)
+{
+	__builtin_prefetch(store_stripe(store, hash), 1);
+}
+
+static inline void store_prefetch(struct store *store, uint64_t hash)
+{
+	table_prefetch(&store_stripe(store, hash)->table, hash);
+}
+
 /* store_lock, store_unlock - lock and unlock a stripe
  *
  * A fiber must mask cancels meanwhile (skua_cancel_mask()): a lock cannot fail. */

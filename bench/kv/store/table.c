@@ -171,8 +171,7 @@ static void free_array(struct bucket *array, uint64_t mask)
 static void finish_move(struct table *table)
 {
 	free_array(table->buckets[0], table->masks[0]);
-	table->buckets[0] = table->buckets[1];
-	table->masks[0] = table->masks[1];
+	table_set_first(table, table->buckets[1], table->masks[1]);
 	table->buckets[1] = NULL;
 	table->moved = 0;
 }
@@ -243,10 +242,9 @@ bool table_add(struct table *table, const struct hash_secret *secret,
 	int array;
 
 	if (!table->buckets[0]) {
-		table->buckets[0] = new_array(0);
+		table_set_first(table, new_array(0), 0);
 		if (!table->buckets[0])
 			return false;
-		table->masks[0] = 0;
 	}
 	step(table, secret);
 	array = table->buckets[1] != NULL;
@@ -359,4 +357,15 @@ void table_clear(struct table *table,
 		free_array(buckets, table->masks[array]);
 	}
 	table_forget(table);
+}
+
+void table_prefetch(const struct table *table, uint64_t hash)
+{
+	/* Relaxed: see table_set_first(). */
+	const struct bucket *buckets =
+		__atomic_load_n(&table->buckets[0], __ATOMIC_RELAXED);
+	uint64_t mask = __atomic_load_n(&table->masks[0], __ATOMIC_RELAXED);
+	uintptr_t place = (hash >> BUCKET_SHIFT & mask) * sizeof(*buckets);
+
+	__builtin_prefetch((const void *)((uintptr_t)buckets + place));
 }

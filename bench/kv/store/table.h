@@ -86,11 +86,25 @@ static inline uint64_t table_count(const struct table *table)
 	return __atomic_load_n(&table->used, __ATOMIC_RELAXED);
 }
 
+/* table_set_first - set the first array. table_prefetch() reads it without the lock. */
+static inline void table_set_first(struct table *table, struct bucket *buckets,
+				   uint64_t mask)
+{
+	/* Relaxed: the reader only computes an address from both. */
+	__atomic_store_n(&table->buckets[0], buckets, __ATOMIC_RELAXED);
+	__atomic_store_n(&table->masks[0], mask, __ATOMIC_RELAXED);
+}
+
+/* table_prefetch - ask the CPU for the bucket of a hash. Any thread, without the lock: the
+ * address may be of an array that is gone, and is not read. */
+void table_prefetch(const struct table *table, uint64_t hash);
+
 /* table_forget - make a table empty, whose buckets another one has */
 static inline void table_forget(struct table *table)
 {
-	table->buckets[0] = table->buckets[1] = NULL;
-	table->masks[0] = table->masks[1] = table->moved = 0;
+	table_set_first(table, NULL, 0);
+	table->buckets[1] = NULL;
+	table->masks[1] = table->moved = 0;
 	/* Relaxed: for table_count(). */
 	__atomic_store_n(&table->used, 0, __ATOMIC_RELAXED);
 }
