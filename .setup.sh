@@ -48,7 +48,6 @@ lcov            command lcov
 mandoc          command mandoc
 gnuplot-nox     command gnuplot
 protobuf-compiler command protoc
-redis-server    command redis-server
 redis-tools     command redis-cli
 python3-redis   python  redis
 libhiredis-dev  header  hiredis/hiredis.h

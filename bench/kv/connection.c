@@ -299,6 +299,9 @@ static void prefetch(struct connection *c, struct request *batch,
 	for (unsigned i = 0; i < count; i++)
 		if (batch[i].argc >= 2)
 			store_prefetch(store, batch[i].hash);
+	for (unsigned i = 0; i < count; i++)
+		if (batch[i].argc >= 2)
+			store_prefetch_entry(store, batch[i].hash);
 }
 
 static void run_batch(struct connection *c, const struct request *batch,

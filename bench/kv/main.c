@@ -179,6 +179,7 @@ static int start_runtime(unsigned workers, struct skua_error *err)
 	code = skua_runtime_create(&runtime, &config, err);
 	if (code)
 		return code;
+	server.runtime = runtime;
 	server.settings.workers = skua_runtime_workers(runtime);
 	code = skua_io_attach(runtime, fd, 0, &signals);
 	if (code)

@@ -33,6 +33,7 @@ SESSIONS = [
         "GET f", "SET f short", "GET f", "MSET", "MSET a", "MSET a 1 b", "MSET a 1 b 2 a 3",
         "MGET a b c none a", "MGET", "GET a",
         "SET a 1 EXAT 9999999999", "#TTL a", "SET a 1 PXAT 9999999999999", "SET a 1 EXAT 0",
+        "SET a 1 PXAT 1", "GET a", "EXISTS a", "SET a 1 PXAT -1", "SET a 1 EXAT 9223372036854775",
     ],
     # counters
     [

@@ -92,12 +92,13 @@ static size_t describe(const struct session *session, char *line)
 		line, LINE,
 		"id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu "
 		"flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 cmd=%s user=default "
-		"resp=2 lib-name=%s lib-ver=%s\n",
+		"resp=%d lib-name=%s lib-ver=%s\n",
 		(unsigned long long)session->id, session->peer, session->local,
 		session->fd, session->name,
 		(unsigned long long)(now - session->created_s),
 		(unsigned long long)(now - session_read(&session->active_s)),
-		command ? command->name : "NULL", session->library,
+		command ? command->name : "NULL",
+		(int)session_read(&session->version), session->library,
 		session->library_version);
 
 	return size < LINE ? (size_t)size : LINE - 1;

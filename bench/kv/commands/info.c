@@ -2,6 +2,8 @@
 /* info.c - INFO: figures of the server, as text */
 #include "bench/kv/commands/command.h"
 
+#include <skua/stats.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -43,11 +45,9 @@ static void add_server(struct call *call, struct text *text)
 	    "tcp_port:%u\r\n"
 	    "uptime_in_seconds:%llu\r\n"
 	    "uptime_in_days:%llu\r\n"
-	    "server_name:skua-kv\r\n"
-	    "workers:%u\r\n",
+	    "server_name:skua-kv\r\n",
 	    (unsigned)sizeof(void *) * 8, (int)getpid(),
-	    call->server->settings.port, up, up / 86400,
-	    call->server->settings.workers);
+	    call->server->settings.port, up, up / 86400);
 }
 
 static void add_clients(struct call *call, struct text *text)
@@ -117,12 +117,36 @@ static void add_keyspace(struct call *call, struct text *text)
 		    (number)store_count_expiring(call->store));
 }
 
+/* Counters of the library. */
+static void add_runtime(struct call *call, struct text *text)
+{
+	struct skua_stats stats;
+
+	if (skua_runtime_stats(call->server->runtime, &stats))
+		return;
+	add(text,
+	    "# Skua\r\n"
+	    "workers:%llu\r\n"
+	    "tasks_polled:%llu\r\n"
+	    "tasks_stolen:%llu\r\n"
+	    "times_parked:%llu\r\n"
+	    "io_reaps:%llu\r\n"
+	    "io_events:%llu\r\n"
+	    "io_parks:%llu\r\n"
+	    "accepts_delayed:%llu\r\n",
+	    (number)stats.workers, (number)stats.total.tasks_polled,
+	    (number)stats.total.tasks_stolen, (number)stats.total.times_parked,
+	    (number)stats.total.io_reaps, (number)stats.total.io_events,
+	    (number)stats.total.io_parks, (number)stats.accepts_delayed);
+}
+
 static const struct {
 	const char *name;
 	void (*add)(struct call *call, struct text *text);
-} sections[] = { { "server", add_server }, { "clients", add_clients },
-		 { "memory", add_memory }, { "stats", add_stats },
-		 { "cpu", add_cpu },       { "keyspace", add_keyspace } };
+} sections[] = { { "server", add_server },    { "clients", add_clients },
+		 { "memory", add_memory },    { "stats", add_stats },
+		 { "cpu", add_cpu },          { "skua", add_runtime },
+		 { "keyspace", add_keyspace } };
 
 static bool is_wanted(const struct call *call, const char *section)
 {

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <skua/fiber.h>
+
 #include "bench/kv/store/glob.h"
 
 /* In EXEC, the stripes are locked already. */
@@ -19,6 +21,13 @@ static void leave(struct call *call, struct stripe *stripe)
 {
 	if (!call->session->locked)
 		store_unlock(stripe);
+}
+
+/* Now and then, let other fibers run. @step: counts up or down */
+static void let_others_run(struct call *call, size_t step)
+{
+	if (!call->session->locked && step % 64 == 0)
+		skua_yield();
 }
 
 void run_dbsize(struct call *call)
@@ -118,6 +127,7 @@ void run_keys(struct call *call)
 					    &search);
 		} while (cursor);
 		leave(call, stripe);
+		let_others_run(call, i);
 	}
 	reply_array_count(call->reply, place, search.found);
 }
@@ -181,6 +191,7 @@ void run_scan(struct call *call)
 	left = count < INT64_MAX / 10 ? (size_t)count * 10 : SIZE_MAX;
 	do {
 		cursor = visit_bucket(call, cursor, &search);
+		let_others_run(call, left);
 	} while (cursor && search.seen < (size_t)count && --left);
 	reply_array(call->reply, 2);
 	reply_bulk_number(call->reply, (int64_t)cursor);

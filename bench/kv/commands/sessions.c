@@ -150,5 +150,6 @@ void run_hello(struct call *call)
 		return;
 	}
 	call->reply->version = (int)version;
+	session_write(&call->session->version, (uint64_t)version);
 	hello_reply(call);
 }

@@ -12,16 +12,19 @@ bool transaction_queue(struct session *session, const struct command *command,
 {
 	struct transaction *transaction = &session->transaction;
 	size_t size = sizeof(struct queued) + argc * sizeof(struct bytes);
-	struct queued *queued;
+	struct queued *queued = NULL;
 	char *next;
 
 	for (size_t i = 0; i < argc; i++)
 		size += argv[i].size;
 	if (transaction->memory + size > MOST_QUEUED)
 		return false;
-	queued = malloc(size);
-	if (!queued)
+	if (session_buffers(session->server, (int64_t)size))
+		queued = malloc(size);
+	if (!queued) {
+		session_buffers(session->server, -(int64_t)size);
 		return false;
+	}
 	*queued = (struct queued){ .command = command,
 				   .argc = argc,
 				   .memory = size };
@@ -62,7 +65,7 @@ void run_discard(struct call *call)
 		REPLY_TEXT(call->reply, "-ERR DISCARD without MULTI");
 		return;
 	}
-	transaction_reset(transaction);
+	transaction_reset(call->session);
 	transaction_unwatch(call->session);
 	reply_ok(call->reply);
 }
@@ -190,7 +193,7 @@ void run_exec(struct call *call)
 		return;
 	}
 	if (transaction->failed) {
-		transaction_reset(transaction);
+		transaction_reset(session);
 		transaction_unwatch(session);
 		REPLY_TEXT(call->reply, "-EXECABORT Transaction discarded "
 					"because of previous errors.");
@@ -208,5 +211,5 @@ void run_exec(struct call *call)
 		session->locked = false;
 	}
 	store_unlock_set(call->store, &set);
-	transaction_reset(transaction);
+	transaction_reset(session);
 }

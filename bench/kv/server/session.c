@@ -20,6 +20,7 @@ bool session_begin(struct server *server, struct session *session)
 
 	session->server = server;
 	session->reply.version = 2;
+	session->version = 2;
 	session->reply.limit = setting(&server->settings.max_reply);
 	session->authenticated = !setting(&server->settings.has_password);
 	session->created_s = session->active_s =
@@ -45,7 +46,7 @@ void session_end(struct session *session)
 {
 	struct server *server = session->server;
 
-	transaction_reset(&session->transaction);
+	transaction_reset(session);
 	transaction_unwatch(session);
 	reply_free(&session->reply);
 	while (garbage_free(&session->garbage))
@@ -91,14 +92,17 @@ bool session_password(struct session *session, struct bytes password)
 	return !differs || size == 0;
 }
 
-void transaction_reset(struct transaction *transaction)
+void transaction_reset(struct session *session)
 {
+	struct transaction *transaction = &session->transaction;
 	struct queued *queued = transaction->first, *next;
 
 	for (; queued; queued = next) {
 		next = queued->next;
 		free(queued);
 	}
+	if (transaction->memory)
+		session_buffers(session->server, -(int64_t)transaction->memory);
 	transaction->first = transaction->last = NULL;
 	transaction->active = transaction->failed = false;
 	transaction->flags = 0;

@@ -26,6 +26,7 @@ struct command;
  * @next_id: of the session that comes next
  * @received: connections so far; @rejected: those for which there was no room
  * @ended: commands of the sessions that have ended
+ * @runtime: runs the server; for INFO
  * @started_ns: time of skua_now_ns()
  * @stop: ends the server; any thread may call it
  */
@@ -37,6 +38,7 @@ struct server {
 	struct session *first;
 	uint64_t next_id, received, rejected, ended;
 	uint64_t started_ns;
+	struct skua_runtime *runtime;
 	void (*stop)(void);
 };
 
@@ -75,7 +77,7 @@ struct transaction {
  * @next, @before: the list of all, under its lock
  * @id, @fd, @peer, @local, @created_s: set once
  * @name, @library, @library_version: under the lock of the list
- * @commands, @active_s, @command: written by the session, and read by others without order
+ * @commands, @active_s, @command, @version (of the protocol): written by the session, and read by others without order
  * @closing: the connection ends when the replies were sent
  * @locked: all stripes that a command needs are locked: it runs in EXEC
  * @peer_closed: the client reads no more
@@ -91,6 +93,7 @@ struct session {
 	char library_version[SESSION_NAME];
 	uint64_t commands;
 	const struct command *command;
+	uint64_t version;
 	bool authenticated, closing, locked;
 	struct reply reply;
 	struct store_clock clock;
@@ -122,7 +125,7 @@ bool session_buffers(struct server *server, int64_t change);
 bool session_password(struct session *session, struct bytes password);
 
 /* transaction_reset - forget the queued commands */
-void transaction_reset(struct transaction *transaction);
+void transaction_reset(struct session *session);
 
 /* transaction_unwatch - watch no key any more. @locked: the caller has the locks */
 void transaction_unwatch(struct session *session);

@@ -118,6 +118,18 @@ static inline void store_prefetch(struct store *store, uint64_t hash)
 	table_prefetch(&store_stripe(store, hash)->table, hash);
 }
 
+/* store_prefetch_entry - ask the CPU for the entry of a hash, after store_prefetch(). The
+ * stripe must not be locked by the caller. */
+static inline void store_prefetch_entry(struct store *store, uint64_t hash)
+{
+	struct stripe *stripe = store_stripe(store, hash);
+
+	if (skua_mutex_lock_try(&stripe->lock))
+		return;
+	table_prefetch_entry(&stripe->table, hash);
+	skua_mutex_unlock(&stripe->lock);
+}
+
 /* store_lock, store_unlock - lock and unlock a stripe
  *
  * A fiber must mask cancels meanwhile (skua_cancel_mask()): a lock cannot fail. */

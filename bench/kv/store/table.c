@@ -44,16 +44,22 @@ static void set_used(struct table *table, uint64_t used)
 
 /* ---- search ------------------------------------------------------------------- */
 
-/* The place of a key in a bucket; -1. The highest bit of each byte that equals the tag
- * is found for all bytes at once. There may be bits too many, for which the key is
- * compared in vain. */
-static int find_in(const struct bucket *bucket, uint8_t tag, struct bytes key)
+/* Find the entries of a bucket whose tag is the one that is wanted: the highest bit of
+ * their bytes. There may be bits too many, for which the key is compared in vain. */
+static uint64_t find_tags(const struct bucket *bucket, uint8_t tag)
 {
-	uint64_t tags, found;
+	uint64_t tags;
 
 	memcpy(&tags, bucket->tags, sizeof(tags));
 	tags ^= tag * LOW_BITS;
-	found = (tags - LOW_BITS) & ~tags & HIGH_BITS;
+	return (tags - LOW_BITS) & ~tags & HIGH_BITS;
+}
+
+/* Return the place of a key in a bucket; -1: there is none. */
+static int find_in(const struct bucket *bucket, uint8_t tag, struct bytes key)
+{
+	uint64_t found = find_tags(bucket, tag);
+
 	for (; found; found &= found - 1) {
 		int i = __builtin_ctzll(found) / 8;
 
@@ -368,4 +374,19 @@ void table_prefetch(const struct table *table, uint64_t hash)
 	uintptr_t place = (hash >> BUCKET_SHIFT & mask) * sizeof(*buckets);
 
 	__builtin_prefetch((const void *)((uintptr_t)buckets + place));
+}
+
+void table_prefetch_entry(const struct table *table, uint64_t hash)
+{
+	const struct bucket *bucket;
+	uint64_t found;
+
+	/* The first array alone, and the first bucket: most entries are there. */
+	if (!table->buckets[0])
+		return;
+	bucket = &table->buckets[0][place_of(table, 0, hash)];
+	found = find_tags(bucket, tag_of(hash));
+	if (found)
+		__builtin_prefetch(bucket->entries[__builtin_ctzll(found) / 8 %
+						   BUCKET_ENTRIES]);
 }

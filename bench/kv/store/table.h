@@ -99,6 +99,9 @@ static inline void table_set_first(struct table *table, struct bucket *buckets,
  * address may be of an array that is gone, and is not read. */
 void table_prefetch(const struct table *table, uint64_t hash);
 
+/* table_prefetch_entry - ask the CPU for the entry that may have a hash. With the lock. */
+void table_prefetch_entry(const struct table *table, uint64_t hash);
+
 /* table_forget - make a table empty, whose buckets another one has */
 static inline void table_forget(struct table *table)
 {
