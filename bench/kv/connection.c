@@ -19,10 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #include "bench/kv/commands/command.h"
+#include "bench/kv/output.h"
 
 #define FIRST_ROOM 4096u  /* bytes of an input buffer */
 #define BATCH_ROOM 16384u /* for commands that come together */
@@ -32,10 +32,7 @@
 #define MOST_ROOM (1ull << 30)
 /* Replies that are sent before further commands of the batch run. */
 #define SEND_AT 65536u
-/* Pieces of one write. */
-#define PIECES 64
-
-#define SECOND UINT64_C(1000000000)
+#define SECOND  UINT64_C(1000000000)
 
 /**
  * struct connection - a client, its fiber and its socket
@@ -125,112 +122,10 @@ static bool receive(struct connection *c)
 	return true;
 }
 
-/* ---- output ------------------------------------------------------------------- */
-
-/* A place in the replies: @mark large values, and @at bytes of the buffer are sent, and
- * @inside bytes of the next large value. */
-struct progress {
-	size_t mark, at, inside;
-};
-
-/* Collect the next pieces. Return: their number */
-static int pieces(const struct reply *r, struct progress p,
-		  struct iovec vector[PIECES])
-{
-	int count = 0;
-
-	while (count < PIECES - 1) {
-		bool more = p.mark < r->marked;
-		size_t until = more ? r->marks[p.mark].at : r->used;
-
-		if (until > p.at)
-			vector[count++] =
-				(struct iovec){ r->data + p.at, until - p.at };
-		if (!more)
-			break;
-		p.at = until;
-		if (r->marks[p.mark].blob->size > p.inside)
-			vector[count++] = (struct iovec){
-				r->marks[p.mark].blob->data + p.inside,
-				r->marks[p.mark].blob->size - p.inside
-			};
-		p.inside = 0;
-		p.mark++;
-	}
-	return count;
-}
-
-static void advance(const struct reply *r, struct progress *p, size_t sent)
-{
-	while (sent) {
-		bool more = p->mark < r->marked;
-		size_t until = more ? r->marks[p->mark].at : r->used;
-		size_t step = until - p->at < sent ? until - p->at : sent;
-
-		p->at += step;
-		sent -= step;
-		if (!more || p->at < until)
-			continue;
-		step = r->marks[p->mark].blob->size - p->inside;
-		if (step > sent) {
-			p->inside += sent;
-			return;
-		}
-		sent -= step;
-		p->inside = 0;
-		p->mark++;
-	}
-}
-
-/* Send replies with large values, which lie in several places. */
-static bool send_pieces(struct connection *c)
-{
-	struct reply *r = &c->session.reply;
-	struct progress progress = { 0, 0, 0 };
-	struct iovec vector[PIECES];
-
-	while (progress.at < r->used || progress.mark < r->marked) {
-		int count = pieces(r, progress, vector);
-		ssize_t sent =
-			skua_io_writev(c->io, vector, count, SKUA_FOREVER_NS);
-
-		if (sent < 0)
-			return false;
-		advance(r, &progress, (size_t)sent);
-	}
-	return true;
-}
-
-static bool send_all(struct connection *c)
-{
-	struct reply *r = &c->session.reply;
-
-	if (r->marked)
-		return send_pieces(c);
-	return skua_io_write_all(c->io, r->data, r->used, NULL,
-				 SKUA_FOREVER_NS) == 0;
-}
-
 /* Send all replies. Return: false: the connection cannot go on. */
 static bool send_replies(struct connection *c)
 {
-	struct reply *r = &c->session.reply;
-	int64_t large = (int64_t)(r->room > 2 * SEND_AT ? r->room : 0);
-	bool sent;
-
-	if (r->failed)
-		return false;
-	if (r->waiting == 0)
-		return true;
-	if (!large) {
-		sent = send_all(c);
-	} else {
-		sent = session_buffers(c->session.server, large) && send_all(c);
-		session_buffers(c->session.server, -large);
-	}
-	if (sent)
-		reply_sent(r);
-	return sent;
+	return output_send(c->session.server, c->io, &c->session.reply);
 }
 
 /* ---- commands ----------------------------------------------------------------- */
