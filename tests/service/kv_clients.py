@@ -93,7 +93,7 @@ def resets(server):
     with only_client(server) as first:
         first.run("SET", "big", "x" * 5000000)
         before = server.descriptors()
-        for i in range(200):
+        for i in range(100):
             client = Client(server.port)
             client.send([b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1000\r\nabc", encode("GET", "big") * 3,
                          b"*1000000\r\n", b"PING"][i % 4])

@@ -72,7 +72,7 @@ fi
 benchmark()
 {
 	local lines
-	if ! redis-benchmark -p "$port" -q -n 5000 "$@" >"$scratch/benchmark" 2>&1 ||
+	if ! redis-benchmark -p "$port" -q -n 2000 "$@" >"$scratch/benchmark" 2>&1 ||
 		grep -qi error "$scratch/benchmark"; then
 		complain "redis-benchmark $*: $(tr '\r' '\n' <"$scratch/benchmark")"
 	fi
