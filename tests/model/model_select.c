@@ -10,6 +10,13 @@
  */
 #include "tests/model/select.h"
 
+static void setup(void)
+{
+	setup_objects();
+	explore_watch(cases, sizeof(cases));
+	explore_watch(memory, sizeof(memory));
+}
+
 /* ---- events ----------------------------------------------------------------- */
 
 static void selects_events(void)

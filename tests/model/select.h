@@ -207,7 +207,7 @@ static void setup_channel(unsigned i, unsigned full)
 	}
 }
 
-static void setup(void)
+static void setup_objects(void)
 {
 	defect = NO_DEFECT;
 	starving_ns = 1000000;
@@ -226,8 +226,6 @@ static void setup(void)
 	mutex = (struct skua_mutex)SKUA_MUTEX_INIT;
 	oneshot = (struct skua_oneshot)SKUA_ONESHOT_INIT;
 	explore_assert(skua_watch_init(&watch, watched, 8) == 0);
-	explore_watch(cases, sizeof(cases));
-	explore_watch(memory, sizeof(memory));
 }
 
 /* Select one of two. The cases are gone when the call has returned. */
