@@ -32,7 +32,8 @@
  *	LIGHT, on another worker: membarrier_fence() makes the other side fence.
  *
  * A side leaves LIGHT when it moves, and when it sees that the other side has moved: when
- * it grants a wait, or reads the other's ticket. So few waits need a membarrier_fence().
+ * it grants a wait, or reads the other's ticket. It does not settle again soon. So few waits
+ * need a membarrier_fence().
  *
  * Closing. CLOSED in the flags of the sender's side refuses further sends. One send may have
  * looked before, and store its ticket later. A receiver that finds the ring closed and empty
@@ -144,19 +145,28 @@ static HOT void leave(uint32_t *inside)
 
 /* ---- where a side is ---------------------------------------------------------- */
 
+/* How often a side that has left LIGHT, because the other side had moved, finds it on its worker
+ * again before it settles: so two sides that move again and again cost few calls of
+ * membarrier_fence(). A guess. */
+#define CALM 64u
+
 /* Note where the caller is, and whether its calls are light: as the other side is on the same
  * worker. */
-static __attribute__((noinline)) void settle(const struct skua_spsc_side *own,
+static __attribute__((noinline)) void settle(struct skua_spsc_side *own,
 					     const struct skua_spsc_side *other)
 {
 	/* Relaxed, both: what a side notes is a guess of where it is next. */
 	uint64_t at = atomic_load_relaxed(at_of(other)) & ~LIGHT;
+	uint64_t before = atomic_load_relaxed(at_of(own));
 	uint64_t next = current_address();
 
-	if (at == next && current_has_membarrier())
+	if (at != next || !current_has_membarrier())
+		own->calm = before & LIGHT ? CALM : own->calm;
+	else if (own->calm > 0)
+		own->calm--;
+	else
 		next |= LIGHT;
-	/* Relaxed: of the caller. */
-	if (next == atomic_load_relaxed(at_of(own)))
+	if (next == before)
 		return;
 	/* Release: tickets that were stored by light calls. Pairs with
 	 * fence_other(). */

@@ -205,7 +205,9 @@ struct skua_spsc {
 		uint64_t at;
 		uint32_t flags;
 		uint32_t inside;
-		uint64_t apart[12];
+		uint32_t calm;
+		uint32_t apart_0;
+		uint64_t apart[11];
 	} sender, receiver;
 	void *slots;
 	uint32_t mask;

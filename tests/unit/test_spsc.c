@@ -497,6 +497,24 @@ TEST(spsc__a_side_leaves_the_worker__nobody_sleeps_on)
 	destroy(rt);
 }
 
+TEST(spsc__sides_part_again_and_again__seldom_light)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	unsigned light = 0;
+	struct fixture f;
+
+	if (!rt->pool.membarrier)
+		skip_aloud("membarrier does not work here");
+	fixture_init(&f);
+	for (unsigned i = 0; i < 1000; i++) {
+		user_run(rt, true, fill_and_empty, &f.spsc);
+		light += is_light(&f.spsc.sender);
+		user_run(rt, false, fill_and_empty, &f.spsc);
+	}
+	assert_true(light >= 2 && light <= 200);
+	destroy(rt);
+}
+
 static int wait_without_membarrier(void)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
