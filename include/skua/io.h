@@ -25,15 +25,17 @@
  *
  * Budget: after 128 calls in one poll that did not have to wait (each accept counts as
  * 8), the next call lets others run. A fiber yields in it. The form _poll makes the task
- * runnable and returns -EAGAIN without arming its wait: return SKUA_PENDING, as always.
+ * runnable and returns -EAGAIN without arming its wait: return SKUA_PENDING, as always. A
+ * select counts as such a call if a case for a descriptor takes effect.
  *
  * Buffers, vectors and messages belong to the caller, and stay in place until the call
  * returns; for the form _poll, until it returns anything but -EAGAIN. Sizes are in bytes.
  *
  * A program closes or detaches the descriptors of a runtime before skua_runtime_destroy().
  * That closes the ones that are left, and logs their number; in a debug build of the
- * library it names them, and ends the process. In the child of a fork(), all calls on a handle of the parent return -EOWNERDEAD; the child may close() the
- * descriptor, or attach it to a runtime of its own.
+ * library it names them, and ends the process. In the child of a fork(), all calls on a
+ * handle of the parent return -EOWNERDEAD; the child may close() the descriptor, or attach it
+ * to a runtime of its own.
  */
 #ifndef SKUA_IO_H
 #define SKUA_IO_H
@@ -114,10 +116,13 @@ SKUA_API int skua_io_detach(struct skua_io io);
  * this handle return -EBADF. If calls are in progress in other threads, the last of them
  * closes the descriptor, and this one returns 0 at once.
  *
- * Threads: any. Blocks: never, except for a socket with SO_LINGER and a time: as close(), until
- * the peer has received what was written, or that time is over. On a worker, that holds up the
- * other tasks of the worker; instead, call skua_io_detach(), and close() in skua_blocking_call().
- * If another call closes the descriptor, no thread lingers. Allocates: nothing.
+ * A socket with SO_LINGER and a time that is not 0 lingers: as close(), the call waits until
+ * the peer has received what was written, or that time is over. On a worker, this holds up
+ * the other tasks of the worker. To avoid that, call skua_io_detach(), and close() in
+ * skua_blocking_call(). If a call in another thread closes the descriptor, no thread
+ * lingers: the kernel goes on to send in the background.
+ *
+ * Threads: any. Blocks: never, unless the socket lingers. Allocates: nothing.
  * Return: 0; -EBADF; -EOWNERDEAD (in a forked child); an error of close(), after which the
  * descriptor is closed nevertheless.
  */
