@@ -145,7 +145,8 @@ SKUA_API int skua_channel_receive_try(struct skua_channel *channel, void *item);
 /* skua_channel_send - append a copy of @item, and wait while the channel is full
  *
  * As skua_channel_receive(). Order: what the receiver did before it freed the place that
- * the item takes is visible after a return of 0. -EPIPE: the channel is closed, and does not have the item. */
+ * the item takes is visible after a return of 0. -EPIPE: the channel is closed, and does not
+ * have the item. */
 SKUA_API int skua_channel_send(struct skua_channel *channel, const void *item,
 			       uint64_t deadline_ns);
 
@@ -189,9 +190,9 @@ SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
  *
  * Initialise it with skua_spsc_init(); the fields are private to the library.
  *
- * As a channel, but faster, most of all between two fibers or polls of one worker. The roles
- * may pass from one task or thread to another, as long as the calls of the former come
- * before those of the latter, for example because of a join or a lock.
+ * As a channel, but faster; it is fastest if both sides are fibers or polls that run on the
+ * same worker. The roles may pass from one task or thread to another, as long as the calls
+ * of the former come before those of the latter, for example because of a join or a lock.
  *
  * Two calls that send at the same time, or two that receive, are a mistake of the program.
  * While the first one waits, the second one returns -EBUSY if it would have to wait too.
@@ -241,8 +242,8 @@ SKUA_API int skua_spsc_init(struct skua_spsc *spsc, void *memory,
 /* skua_spsc_receive - take the oldest item, and wait for one
  *
  * As skua_channel_receive(). -EBUSY: another receiver waits. -ENOSYS: a filter of system
- * calls denies membarrier(2), and did not when the first runtime of the process began;
- * allowed: a filter that denies it from the start. */
+ * calls denies membarrier(2), but did not when the runtime of the sender was created. A
+ * filter that is there before that does no harm. */
 SKUA_API int skua_spsc_receive(struct skua_spsc *spsc, void *item,
 			       uint64_t deadline_ns);
 
@@ -254,14 +255,15 @@ SKUA_API int skua_spsc_receive_poll(struct skua_task *self,
 				    uint64_t deadline_ns);
 
 /* skua_spsc_receive_try - the same without a wait. As skua_channel_receive_try()
- * otherwise. */
+ * otherwise. -ENOSYS: as above; only if the spsc is closed. */
 SKUA_API int skua_spsc_receive_try(struct skua_spsc *spsc, void *item);
 
 /* skua_spsc_send - append a copy of @item, and wait while the spsc is full
  *
  * As skua_channel_receive(). Order: what the receiver did before it freed the place that
  * the item takes is visible after a return of 0. -EPIPE: the spsc is closed, and its
- * receiver does not get the item. -EBUSY: another sender waits. -ENOSYS: as above. */
+ * receiver does not get the item. -EBUSY: another sender waits. -ENOSYS: as above, of the
+ * runtime of the receiver. */
 SKUA_API int skua_spsc_send(struct skua_spsc *spsc, const void *item,
 			    uint64_t deadline_ns);
 
@@ -430,7 +432,8 @@ SKUA_API int skua_broadcast_close(struct skua_broadcast *broadcast);
  *
  * As skua_channel_receive(). -EOVERFLOW: the next item was overwritten; the call has moved
  * the subscription to the oldest item, which the next call receives unless it has been
- * overwritten by then. To go on at the newest item instead, subscribe again. -EINVAL also: skua_broadcast_subscribe() has not set @subscription.
+ * overwritten by then. To go on at the newest item instead, subscribe again. -EINVAL also:
+ * skua_broadcast_subscribe() has not set @subscription.
  */
 SKUA_API int skua_subscription_receive(struct skua_subscription *subscription,
 				       void *item, uint64_t *missed,

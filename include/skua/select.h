@@ -25,8 +25,8 @@
  * Order: as the operation of the case.
  *
  * Fairness. A select waits in the queue of each object, and has its turn there: permits,
- * notifications and starving mutexes are passed on to those behind it if it takes another
- * case. Two things differ from the operations themselves. An item, or a place in a
+ * notifications, rwlocks and starving mutexes are passed on to those behind it if it takes
+ * another case. Two things differ from the operations themselves. An item, or a place in a
  * channel, is never given to a select: it is woken, and tries. A caller that comes at this
  * moment may be faster; the select then waits on, at its place. And while a select that
  * was woken has not run yet, those behind it wait for it.
@@ -62,9 +62,10 @@ SKUA_BEGIN_DECLS
  * @SKUA_SELECT_NOTIFY: skua_notify_wait(); @object: notify
  * @SKUA_SELECT_JOIN: skua_task_join(); @object: task. In at most one case of a select
  * @SKUA_SELECT_TIME: skua_sleep_until(); @amount: time of skua_now_ns()
- * @SKUA_SELECT_IO: skua_io_wait(); @object: address of the struct skua_io, which stays as it
- *                  is; @amount: POLLIN or POLLOUT. The @code of a case that took effect is
- *                  the events, or an error. In at most one case for each of the two
+ * @SKUA_SELECT_IO: skua_io_wait(); @object: address of the struct skua_io, which must not
+ *                  change meanwhile; @amount: POLLIN or POLLOUT. The @code of a case that
+ *                  took effect is the events, or an error. In at most one case of a select
+ *                  for each direction
  * @SKUA_SELECT_GROUP: skua_group_wait(); @object: group. In at most one case of a select
  * @SKUA_SELECT_READ_LOCK: skua_rwlock_read(); @object: rwlock
  * @SKUA_SELECT_WRITE_LOCK: skua_rwlock_write(); @object: rwlock
@@ -75,9 +76,10 @@ SKUA_BEGIN_DECLS
  *
  * A descriptor. A case for it is a wait until it is ready: no byte is read or written, and
  * no connection accepted. When the call has returned the case, the caller reads, writes or
- * accepts, with the deadline that it wants. Each call asks the kernel once for each such
- * case, as poll() does. While a select waits for a direction of a descriptor, another task
- * that uses this direction gets -EBUSY; and the case has -EBUSY if another one uses it.
+ * accepts, with the deadline that it wants. A select asks the kernel about each such case
+ * when it begins, as poll() does. While a select waits for a direction of a descriptor,
+ * another task or thread that uses this direction gets -EBUSY. If another one uses it
+ * already, the case fails with -EBUSY.
  *
  * A group. While a select waits for it, the rules of skua_group_wait() hold: no other party
  * waits for it, and only its members spawn further ones. A group whose members have ended
@@ -115,7 +117,8 @@ enum skua_select_kind {
  *
  * Memory of the caller. The fields @select and @wait are private to the library, and need
  * not be initialised. Cases may be used again when the call has returned. An object may be
- * in several cases, except a task, a group, a descriptor and an spsc: see the kinds above.
+ * in several cases, except a task, a group, a descriptor and an spsc, for which the kinds
+ * above say in how many.
  */
 struct skua_select_case {
 	enum skua_select_kind kind;
@@ -145,7 +148,8 @@ struct skua_select_case {
  * @deadline_ns: time of skua_now_ns() at which to give up, or SKUA_FOREVER_NS
  *
  * The cost grows with @count: each case is tried, and, if none is ready, armed and
- * withdrawn.
+ * withdrawn. A fiber that has a case for a descriptor, and has used up the budget of
+ * skua/io.h, yields first.
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
@@ -188,11 +192,11 @@ struct skua_select {
  * Threads: worker, in the poll of @self. Blocks: never, except for locks that are held for
  * less than a microsecond, or while items are copied for others that wait. Allocates:
  * nothing.
- * Return: as skua_select(); -EAGAIN (@wait is armed: return SKUA_PENDING, and call this
- * again in the next poll; or there is a case for a descriptor, and the budget of skua/io.h
- * is used up: likewise, except that @wait is not armed); -EINVAL also if another argument
- * is NULL, or @wait is armed for something else; -EPERM (@self is not being polled);
- * -EOWNERDEAD (in a forked child).
+ * Return: as skua_select(); -EAGAIN (return SKUA_PENDING, and call this again in the next
+ * poll: @wait is armed; or a case is for a descriptor, and the budget of skua/io.h is used
+ * up: then @wait is not armed, and the next poll follows by itself); -EINVAL also if another
+ * argument is NULL, or @wait is armed for something else; -EPERM (@self is not being
+ * polled); -EOWNERDEAD (in a forked child).
  */
 SKUA_API int skua_select_poll(struct skua_task *self,
 			      struct skua_select *select,
