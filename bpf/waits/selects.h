@@ -11,7 +11,8 @@
 /**
  * select_read - read the waits of the cases of a select
  * @whole: the wait of the select
- * @out: receives at most SELECT_CASES waits. That of a join, a group or a time has an address of 0
+ * @out: receives at most SELECT_CASES waits. The wait of a join, a group or a time has the
+ *       address 0
  *
  * Return: their number; cases that never take effect, and those that are not armed, are left
  * out.

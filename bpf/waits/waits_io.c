@@ -218,9 +218,9 @@ json_t *waits_io_json(const struct waits *waits)
 
 /* ---- blocking calls --------------------------------------------------------------- */
 
-/* Count the waiters for the calls of a pool, and find the longest wait of those that are
- * known. Each call has one. A task or thread is not known if its call runs, or if no fiber
- * waits for the pool: then nothing tells where the list of its waiters is. */
+/* Count the waiters for the calls of a pool: each call has one. Find the longest wait of the
+ * waiters that are known. A task that is no fiber, or a thread, is not known if its call runs,
+ * or if no fiber waits for the pool: then nothing tells where the lists of the pool are. */
 static struct waits_side callers(const struct waits *waits,
 				 const struct blocking_pool *pool)
 {

@@ -107,7 +107,7 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* Where a runtime notes that a look left events: each runtime has its own. */
+/* Return the io_full_ns of the runtime of a track: that of its first track. */
 static uint64_t *full_ns(const struct ledger *l, unsigned track)
 {
 	uint32_t runtime = trace_source(l->trace, track)->stream.runtime;
