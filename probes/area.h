@@ -356,7 +356,7 @@ struct area_select {
 struct area_select_case {
 	uint32_t kind; /* AREA_SELECT_..., or another one */
 	uint32_t reserved;
-	uint64_t object; /* of a join: a task; of a group: itself */
+	uint64_t object; /* of a join: a task; of a group: the group */
 	uint64_t item;
 	uint64_t amount; /* of a time: of CLOCK_MONOTONIC */
 	uint64_t select;

@@ -351,7 +351,7 @@ receive_now(struct skua_spsc *spsc, void *item)
 	return advance(own, ticket + 1) & WAITS ? OTHER_WAITS : 0;
 }
 
-/* Grant the wait of the other side, if it waits. @own: has its WAITS */
+/* Grant the wait of the other side, if it waits. @own: the side with WAITS in its flags */
 static __attribute__((noinline)) void serve(struct skua_waiters *waiters,
 					    const struct skua_spsc_side *own)
 {

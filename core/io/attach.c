@@ -176,7 +176,7 @@ static int finish(struct io_slot *slot)
 	/* The kernel may give the number to another thread once it is closed, and
 	 * that may attach it. So the slot is free before. */
 	slot_end(slot);
-	/* It has the options of the listener. */
+	/* The accepted socket has the options of its listener, also SO_LINGER. */
 	if (accepted >= 0)
 		kernel_close_at_once(accepted);
 	return fd;
@@ -197,7 +197,7 @@ static bool drop(struct io_slot *slot, uint32_t n)
 }
 
 /* End the attachment for a thread that has closed it, and has returned already. The caller is
- * a worker in a call of another task, or in the driver, and must not linger. */
+ * in a call of another task or thread, or delivers an event, and must not linger. */
 static __attribute__((noinline, cold)) void
 close_for_other(struct io_slot *slot)
 {

@@ -55,20 +55,21 @@ static inline void call_no_delay(struct io_call *call)
 	call->slot->delays[call->way] = 0;
 }
 
-/* call_spent - count a call of @cost. Return: true, and count nothing, if the poll has used
- * up its budget. A thread has none. @cost: 0: only look */
+/* call_spent - count a call of @cost; 0: count nothing. Return: true if the poll has used up
+ * its budget: the call is not counted then. A thread has no budget: false */
 bool call_spent(uint16_t cost);
 
 /* call_let_others_run - yield, if the caller is a fiber */
 void call_let_others_run(void);
 
-/* call_advance - one step of a call, whose slot is set; as wait_step (await.h). The amount of
- * @wait is the address of the slot */
+/* call_advance - one step of a call; as wait_step (await.h)
+ * @wait: its amount is the address of the slot
+ * @call: its slot is set */
 int call_advance(struct skua_wait *wait, struct io_call *call, bool granted,
 		 int give_up);
 
-/* call_pass_on - as the function of a wait_verb (await.h): the next call on the descriptor
- * tries */
+/* call_pass_on - as pass_on of a wait_verb (await.h): lets the next call on the descriptor
+ * try */
 void call_pass_on(struct skua_wait *wait, enum io_direction way);
 
 /* call_await - for fibers and threads. Return: the result; an error, but not -EAGAIN. */

@@ -18,9 +18,9 @@ static inline bool ready_events_fit(uint64_t events)
 /**
  * ready_begin - prepare a wait for the step of its verb
  * @wait: idle
- * @io: of which a try has found the slot
+ * @io: a handle for which a try has found the slot
  * @events: POLLIN or POLLOUT
- * @slot: receives the object of the wait, whose address is its amount, too
+ * @slot: receives the object of the wait; its address is also the amount of the wait
  *
  * Return: the verb.
  */

@@ -17,8 +17,9 @@ record(struct worker *w, const struct driver_batch *batch, unsigned i)
 		       batch->events[i].events, batch->since_ns, how);
 }
 
-/* An empty look begins no round: it costs little, and an event soon after it would wait for
- * a round before it is seen, and for another one before its task runs. */
+/* Called after events. A look that finds none begins no round: it costs little, and otherwise
+ * an event soon after it would wait for two rounds: for one until a worker sees it, and for
+ * another one until its task runs. */
 static void begin_round(struct worker *w)
 {
 	w->round_end =

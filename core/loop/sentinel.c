@@ -20,9 +20,9 @@
 /* The sentinel stops checking the slots after this many checks in a row at
  * which all workers are parked: about 25 ms with the default delay, and 5 ms while
  * descriptors are attached, so that a service which is called more often keeps its
- * sentinel. More would cost more than a summons: each check is a wake-up in vain. With
- * 29, an accept without descriptors that is tried ten times a second took 0.5 % of a
- * CPU, instead of 0.3 %. */
+ * sentinel. More checks would cost more than the summons that they spare: each of them is
+ * a wake-up in vain. With 29, an accept that found no descriptor left, and was tried ten
+ * times a second, took 0.5 % of a CPU instead of 0.3 %. */
 #define QUIET_MAX 9u
 /* The sentinel is slow if the time between two checks is more than this many
  * times lifo_delay_ns. A worker that fills a slot must then summon it, which

@@ -190,8 +190,8 @@ static const struct wait_verb *verb_of(struct skua_select_case *it,
 	return NULL;
 }
 
-/* Is it the end of a task or of a group? Such a case has no wait. The stage of its wait says
- * whether the case is armed. */
+/* Is the case for the end of a task or of a group? Such a case does not use its
+ * wait, except for the stage, which says whether the case is armed. */
 static bool is_end(const struct skua_select_case *it)
 {
 	return it->kind == SKUA_SELECT_JOIN || it->kind == SKUA_SELECT_GROUP;
@@ -523,7 +523,7 @@ static uint64_t until(const struct skua_select *select, uint64_t deadline_ns)
 	return deadline_ns;
 }
 
-/* Has the caller used up its budget for calls on descriptors, of which it has a case? */
+/* Has the caller a case for a descriptor, and used up its budget for calls on them? */
 static bool budget_spent(const struct skua_select_case *cases, uint32_t count)
 {
 	bool has_io = false;
@@ -535,7 +535,8 @@ static bool budget_spent(const struct skua_select_case *cases, uint32_t count)
 	return has_io;
 }
 
-/* Of a select that did not wait. Return: @at. */
+/* Count the call of a select that did not wait, if its case @at is for a descriptor. Return:
+ * @at. */
 static int count_call(const struct skua_select_case *cases, int at)
 {
 	if (cases[at].kind == SKUA_SELECT_IO)

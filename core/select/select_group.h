@@ -19,7 +19,7 @@ int select_group_try(struct skua_group *group);
 /* select_group_arm - wait for a group, for @select. Return: as above; -EAGAIN: it is armed */
 int select_group_arm(struct skua_group *group, struct skua_wait *select);
 
-/* select_group_look - end the wait if the members have ended, after it was armed. Return: 0;
+/* select_group_look - end a wait that was armed, if the last member has told it. Return: 0;
  * -EAGAIN */
 int select_group_look(struct skua_group *group);
 

@@ -20,10 +20,10 @@
  * wait back instead of ending its wait (runtime/group_wait.h).
  *
  * In a group without a release function, a worker does not count each member that
- * it ends at once, because the count is shared by all workers. It counts them together before it polls a task that is
- * no member of the group, and when it has no task (struct group_leaves). This
- * delays no wait: while the worker polls another member, that member keeps the
- * group from its end.
+ * it ends at once, because the count is shared by all workers. It counts them
+ * together before it polls a task that is no member of the group, and when it has
+ * no task (struct group_leaves). This delays no wait: while the worker polls another
+ * member, that member keeps the group from its end.
  *
  * A cancel marks the group, so that the polls that follow see it, and then marks
  * and wakes the members that wait. So a member of a group without a release
