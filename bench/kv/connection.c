@@ -10,7 +10,7 @@
  * their ends, and their replies are sent.
  *
  * Memory: the input buffer has room for a batch of commands, and grows only for a single
- * command that is larger, by doubling what has arrived.
+ * command that is larger: it doubles when it is full of bytes that have arrived.
  */
 #include "bench/kv/connection.h"
 
@@ -26,9 +26,9 @@
 
 #define FIRST_ROOM 4096u  /* bytes of an input buffer */
 #define BATCH_ROOM 16384u /* for commands that come together */
-/* A buffer of a large command is freed after it if it has more bytes than this. */
+/* A buffer of more bytes is given back after the large command that needed it. */
 #define KEPT_ROOM 65536u
-/* The bytes of one command at most, as in Redis. */
+/* The most bytes of one command, as in Redis. */
 #define MOST_ROOM (1ull << 30)
 /* Replies that are sent before further commands of the batch run. */
 #define SEND_AT 65536u

@@ -20,9 +20,10 @@
 #define COMMAND_NO_MULTI (1u << 3) /* not allowed in a transaction */
 #define COMMAND_AT_ONCE  (1u << 4) /* not queued in a transaction */
 #define COMMAND_ALL_KEYS (1u << 5) /* may use all keys; locks stripes itself */
-#define COMMAND_FAST     (1u << 6)
-#define COMMAND_READ     (1u << 7)
-#define COMMAND_ADMIN    (1u << 8)
+/* Only for the replies of COMMAND. */
+#define COMMAND_FAST  (1u << 6)
+#define COMMAND_READ  (1u << 7)
+#define COMMAND_ADMIN (1u << 8)
 
 /**
  * struct call - one call of a command

@@ -21,12 +21,14 @@ struct expiry {
 /* expiry_unit - set the unit if the word is EX, PX, EXAT or PXAT. Return: whether it is */
 bool expiry_unit(struct bytes word, struct expiry *expiry);
 
-/* expiry_time - return the time of CLOCK_REALTIME; 0 without a unit. Return: false: it is
- * no number, or not in the future: the reply is an error. */
+/* expiry_time - convert to a time of CLOCK_REALTIME in milliseconds. @out: receives it; 0
+ * without a unit. Return: false: the number is none, is not positive, or is too large, and the
+ * reply is an error. */
 bool expiry_time(struct call *call, const struct expiry *expiry, int64_t *out);
 
-/* expiry_from_now - add a number of seconds or milliseconds to the time. Return: false: the
- * result does not fit, and the reply is an error. */
+/* expiry_from_now - add a number of seconds, or else of milliseconds, to the time. @out:
+ * receives a time of CLOCK_REALTIME in milliseconds. Return: false: the result does not fit,
+ * and the reply is an error. */
 bool expiry_from_now(struct call *call, int64_t number, bool seconds,
 		     int64_t *out);
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The bytes of the queued commands of a client: as for one command. */
+/* The most bytes of the queued commands of a client: as many as of one command. */
 #define MOST_QUEUED (1ull << 30)
 
 bool transaction_queue(struct session *session, const struct command *command,

@@ -18,6 +18,7 @@ struct blob {
 	char data[];
 };
 
+/* blob_create - make a blob without bytes, with one reference. Return: NULL: no memory */
 static inline struct blob *blob_create(size_t room)
 {
 	struct blob *blob = malloc(sizeof(*blob) + room);
@@ -39,12 +40,14 @@ static inline int blob_is_shared(const struct blob *blob)
 	return __atomic_load_n(&blob->references, __ATOMIC_ACQUIRE) > 1;
 }
 
+/* blob_take - add a reference */
 static inline void blob_take(struct blob *blob)
 {
 	/* Relaxed: the caller has a reference, or the lock of its owner. */
 	__atomic_fetch_add(&blob->references, 1, __ATOMIC_RELAXED);
 }
 
+/* blob_drop - drop a reference; the last one frees the blob */
 static inline void blob_drop(struct blob *blob)
 {
 	/* Release: the uses of this owner come before the free() or the change of another

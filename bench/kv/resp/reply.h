@@ -26,7 +26,7 @@ struct reply_mark {
  * @data, @used, @room: the buffer
  * @marks, @marked, @mark_room: the large values, in their order
  * @waiting: bytes that wait to be sent, those of large values included
- * @limit: for @waiting
+ * @limit: for @waiting; 0: none
  * @version: of the protocol, 2 or 3
  * @failed: no more replies can be written
  */

@@ -19,9 +19,11 @@ struct command;
 
 /**
  * struct server - what all sessions share
- * @clients_lock: protects @first, @ended, the password, and the names of sessions
- * @clients: number of sessions, changed atomically
- * @buffers: bytes of the large buffers of all sessions, changed atomically
+ * @clients_lock: protects @first, @next_id, @received, @rejected, @ended, the password, and
+ *                the names of sessions
+ * @clients: number of sessions; changed under the lock, and read also without it
+ * @buffers: bytes of the large buffers and of the queued commands of all sessions, changed
+ *           atomically
  * @first: the sessions, in a list
  * @next_id: of the session that comes next
  * @received: connections so far; @rejected: those for which there was no room
@@ -60,9 +62,9 @@ struct watched {
  * struct transaction - MULTI, and WATCH
  * @active: after MULTI
  * @failed: a command could not be queued
- * @touched: a watched key has changed; set by other clients
+ * @touched: a watched key has changed; set by any client that changes it
  * @flags: of all queued commands
- * @memory: bytes of the queued commands
+ * @count, @memory: number and bytes of the queued commands
  */
 struct transaction {
 	bool active, failed, touched;
@@ -77,10 +79,11 @@ struct transaction {
  * @next, @before: the list of all, under its lock
  * @id, @fd, @peer, @local, @created_s: set once
  * @name, @library, @library_version: under the lock of the list
- * @commands, @active_s, @command, @version (of the protocol): written by the session, and read by others without order
- * @closing: the connection ends when the replies were sent
+ * @commands, @active_s, @command, @version (of the protocol): written by the session, and
+ *     read by others without order
+ * @closing: the connection ends when its replies have been sent
  * @locked: all stripes that a command needs are locked: it runs in EXEC
- * @peer_closed: the client reads no more
+ * @garbage: freed after each command
  */
 struct session {
 	struct server *server;
@@ -117,8 +120,9 @@ void session_end(struct session *session);
 	__atomic_store_n(field, value, __ATOMIC_RELAXED)
 #define session_read(field) __atomic_load_n(field, __ATOMIC_RELAXED)
 
-/* session_buffers - add to the large buffers of all sessions, or take away. Return: whether
- * they are within their limit */
+/* session_buffers - add bytes to those of the large buffers and queued commands of all
+ * sessions, or take them away. Return: whether they are within their limit. The bytes are
+ * added in any case */
 bool session_buffers(struct server *server, int64_t change);
 
 /* session_password - check a password. Return: whether it is right */
@@ -127,7 +131,7 @@ bool session_password(struct session *session, struct bytes password);
 /* transaction_reset - forget the queued commands */
 void transaction_reset(struct session *session);
 
-/* transaction_unwatch - watch no key any more. @locked: the caller has the locks */
+/* transaction_unwatch - watch no key any more */
 void transaction_unwatch(struct session *session);
 
 /* transaction_unwatch_locked - the same, with the locks of the stripes held */

@@ -11,14 +11,18 @@
 /**
  * struct settings - the settings
  * @max_memory: bytes of the keys and values; 0: no limit
- * @max_buffers: bytes of the large buffers of all clients; 0: as @max_memory
+ * @max_buffers: bytes of the large buffers and queued commands of all clients; 0: as
+ *               @max_memory
  * @max_clients: connections at the same time
  * @max_bulk: bytes of an argument
- * @max_reply: bytes of replies that a client may make wait; more closes its connection
+ * @max_reply: bytes of replies that may wait for a client; more closes its connection
+ * @has_password: is there a password? For those without the lock
  * @password: of all clients; empty: none
+ * @port, @address, @workers: set before the server listens
  *
- * The numbers are read and changed atomically, in any order: each command reads them
- * once. The password is protected by the lock of the clients (clients.h).
+ * The numbers up to @has_password are read and changed atomically, in any order: each
+ * command reads them once. The password is protected by the lock of the clients
+ * (session.h).
  */
 struct settings {
 	uint64_t max_memory;

@@ -237,7 +237,7 @@ static void resize(struct table *table)
 static void step(struct table *table, const struct hash_secret *secret)
 {
 	resize(table);
-	/* A table that shrinks has a few buckets for each entry. */
+	/* Several: a table that shrinks has more buckets than entries. */
 	for (int i = 0; i < 4 && table->buckets[1]; i++)
 		move_bucket(table, secret);
 }

@@ -5,7 +5,7 @@
  * A bucket is one cache line: seven entries, and a byte of the hash of each, so that a
  * lookup reads one line of the table and mostly one entry. A bucket that is full gets
  * another one behind it. A table that grows or shrinks has two arrays for a time, and
- * each insertion and removal moves a bucket from the first to the second.
+ * each insertion and removal moves at most four buckets from the first to the second.
  *
  * The caller holds the lock of the table, and frees the entries.
  */
@@ -102,7 +102,7 @@ void table_prefetch(const struct table *table, uint64_t hash);
 /* table_prefetch_entry - ask the CPU for the entry that may have a hash. With the lock. */
 void table_prefetch_entry(const struct table *table, uint64_t hash);
 
-/* table_forget - make a table empty, whose buckets another one has */
+/* table_forget - make a table empty whose buckets belong to another one, or are freed */
 static inline void table_forget(struct table *table)
 {
 	table_set_first(table, NULL, 0);
