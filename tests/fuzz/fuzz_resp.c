@@ -4,9 +4,9 @@
  *
  * The bytes are parsed at once, and once more in pieces, each time in another buffer of
  * exactly their size, as a connection does: both must give the same commands and the same
- * end. The model is a reader of its own, of arrays whose headers are the strictest that
- * both must accept; it checks the commands until the first byte that it does not
- * understand. Arguments that are integers are also read as such.
+ * end. The model is another reader, of arrays with plain headers alone, which checks the
+ * commands until the first byte that it does not understand. Arguments that are integers
+ * are also read as such.
  */
 #include <string.h>
 

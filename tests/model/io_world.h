@@ -87,7 +87,7 @@ static inline int model_accept(void)
 	return -EMFILE;
 }
 
-/* Those of this process, and of the one that has forked it. */
+/* The generations of this process, and of the process that has forked it. */
 #define GENERATION        1u
 #define GENERATION_BEFORE 7u
 

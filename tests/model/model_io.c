@@ -24,7 +24,7 @@ static void setup_empty(void)
 	world_empty();
 }
 
-/* As in a child process: the parent has attached it. */
+/* As in a child process: its parent has attached the descriptor. */
 static void setup_forked(void)
 {
 	setup();

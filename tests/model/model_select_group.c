@@ -4,8 +4,9 @@
  *
  * The members end, the event is set, the group is cancelled, and a deadline passes at any
  * time. One case takes effect. If it is not the group's, a second wait for the group succeeds
- * when its members have ended, also those that came later. The select and its cases are freed when the call returns, and
- * the group when a wait for it has returned 0. tests/model/mutants.toml has broken variants.
+ * when its members have ended, also those that came later. The select and its cases are freed
+ * when the call returns, and the group when a wait for it has returned 0.
+ * tests/model/mutants.toml has broken variants.
  */
 #include "tests/model/waiter.h"
 

@@ -141,7 +141,7 @@ static void sends_soon(void)
 
 static void receives_all(void)
 {
-	uint64_t item[2]; /* gcc takes items of 16 bytes for possible */
+	uint64_t item[2]; /* gcc believes that items may have 16 bytes */
 
 	waiter_begin(0);
 	while (received < CAPACITY + 1) {

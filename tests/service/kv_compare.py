@@ -181,7 +181,7 @@ class Comparison:
             client.socket.close()
 
     def malformed(self, data):
-        """The reply, and that the connection ends."""
+        """Compare the replies, up to the end of the connection."""
         replies = []
         for client in self.clients():
             with client:
@@ -190,7 +190,7 @@ class Comparison:
         self.check(data, "", *replies)
 
     def odd(self, data, step):
-        """All replies, if the bytes come in pieces of that size."""
+        """Compare all replies to bytes that come in pieces of @step."""
         replies = []
         data += b"\r\nECHO the-end\r\n"
         for client in self.clients():
@@ -205,7 +205,7 @@ class Comparison:
         self.check(data, "", *replies)
 
     def anonymous(self):
-        """Before the password is given."""
+        """Compare replies before the client has given the password."""
         lines = "GET a|PING|FOO|QUIT x|AUTH x|AUTH default x|HELLO|HELLO 3|HELLO 3 AUTH default x"
         lines += "|GET|INFO|HELLO 3 AUTH default secret SETNAME me|CLIENT GETNAME|AUTH secret|AUTH"
         for client in self.clients():

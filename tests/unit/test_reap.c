@@ -361,14 +361,15 @@ static uint64_t most_polls(unsigned pingers, bool urgent)
 	return most;
 }
 
-/* It waits for a round until it is seen, and for another one until its task runs; some polls
- * more until the ticks end. */
+/* An event waits for a round until the worker sees it, for another one until its task runs,
+ * and for some polls more until the ticks end. */
 TEST(reap__worker_with_a_full_queue__an_event_waits_for_two_rounds)
 {
 	assert_true(most_polls(2, false) <= 2 * QUEUED + 40);
 }
 
-/* Only for 25 us and a tick, each time; a round of one event is over soon. */
+/* The event of an urgent task waits only for 25 us and a tick. A round of one event is over
+ * soon. */
 TEST(reap__urgent_task__its_event_waits_for_25_us)
 {
 	assert_true(most_polls(2, true) <= QUEUED / 2);
