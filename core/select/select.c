@@ -3,8 +3,10 @@
  * select.c - wait for the first of several operations
  *
  * A select is an operation whose step (await.h) runs the steps of its cases. Each case has a
- * wait in the list of its object, as if its operation were called alone. The select has a
- * wait of its own, which is in no list, and holds the deadline and the waiter:
+ * wait in the list of its object, or of a descriptor at its direction (N7), as if its
+ * operation were called alone. Cases for the end of a task or of a group (select_join.h,
+ * select_group.h) and for a time use no wait. The select has a wait of its own, which is in
+ * no list, and holds the deadline and the waiter:
  *
  *	try       each case, without a wait; the first that does not say "not now" wins
  *	arm       each case; the step of a case looks once more, and may win

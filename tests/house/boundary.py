@@ -20,7 +20,7 @@ import tree
 _OPERATION = "an operation of a loop, which marks its own frame"
 EXCEPTIONS = {
     "core/wait/await.c: step": "a step of a file in core/sync/",
-    "core/select/select.c: step": "likewise, or in core/channel/",
+    "core/select/select.c: step": "likewise, or in core/channel/ or core/io/",
     "core/select/select.c: pass_on": "likewise",
     "core/channel/channel.c: look": "look_send() or look_receive() of channel.c",
     "core/io/call.c: operation": "a system call, by bytes.c, connection.c or ready.c",
