@@ -187,8 +187,8 @@ bool explore_sequential(void);
 /*
  * explore_watch - in setup: check all plain accesses of @size bytes for races
  *
- * A program that uses this function is compiled with -fsanitize=thread, which adds a call
- * before each plain access.
+ * A program whose own file calls this function is compiled with -fsanitize=thread, which adds
+ * a call before each plain access. A call in a header that it includes is not enough.
  */
 void explore_watch(const volatile void *address, size_t size);
 
