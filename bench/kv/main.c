@@ -52,7 +52,7 @@ static const struct args_verb verb = {
 			       "printed (default: 6379)"),
 		ARGS_TEXT_OF(struct options, "bind", bind, "ADDRESS",
 			     "Listen at ADDRESS (default: 127.0.0.1); 0.0.0.0: "
-			     "at all"),
+			     "on all addresses"),
 		ARGS_NUMBER_OF(struct options, "workers", workers, 1, 4096, "N",
 			       "Run on N workers (default: one for each CPU)"),
 		ARGS_TEXT_OF(struct options, "maxmemory", max_memory, "SIZE",
@@ -120,10 +120,16 @@ static int apply(const struct options *options)
 static void accept_all(struct skua_fiber *self)
 {
 	struct skua_io io;
+	int code;
 
 	(void)self;
-	while (!skua_io_accept(listener, &io, NULL, NULL, SKUA_FOREVER_NS))
+	while (!(code = skua_io_accept(listener, &io, NULL, NULL,
+				       SKUA_FOREVER_NS)))
 		connection_start(&server, &connections, io);
+	/* The end of the server cancels this fiber, or closes the listener. */
+	if (code != -ECANCELED && code != -EBADF)
+		fprintf(stderr, "skua-kv: no more clients are accepted: %s\n",
+			strerror(-code));
 }
 
 /* Remove keys that have expired from all stripes. */

@@ -77,7 +77,8 @@ SESSIONS = [
     ],
     # transactions
     [
-        "EXEC", "DISCARD", "MULTI", "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "GET a",
+        "EXEC x", "MULTI", "SET a 1", "EXEC x", "EXEC", "WATCH a", "EXEC x", "SET a 2",
+        "MULTI", "GET a", "EXEC", "EXEC", "DISCARD", "MULTI", "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "GET a",
         "MULTI", "SET a 9", "DISCARD", "GET a", "MULTI", "FOO", "SET a 2", "EXEC", "GET a",
         "MULTI", "SET a", "EXEC", "MULTI", "SET a x", "INCR a", "LPUSH a 1", "SET a 5", "EXEC",
         "WATCH", "WATCH a", "SET a 6", "MULTI", "GET a", "EXEC", "MULTI", "GET a", "EXEC",

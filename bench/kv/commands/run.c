@@ -18,10 +18,11 @@ void call_wrong_type(struct call *call)
 		   "of value");
 }
 
+#define NO_MEMORY "OOM command not allowed when used memory > 'maxmemory'."
+
 void call_no_memory(struct call *call)
 {
-	REPLY_TEXT(call->reply, "-OOM command not allowed when used memory > "
-				"'maxmemory'.");
+	REPLY_TEXT(call->reply, "-" NO_MEMORY);
 }
 
 void call_arity_error(struct reply *reply, const struct command *command)
@@ -97,11 +98,16 @@ static const struct command *find(struct session *session, size_t argc,
 		}
 		command = sub;
 	}
-	if (!arity_fits(command, argc)) {
-		call_arity_error(&session->reply, command);
-		return NULL;
-	}
 	return command;
+}
+
+/* An EXEC that is refused discards its transaction. @reason: the error, without "-" */
+static void refuse_exec(struct session *session, const char *reason)
+{
+	transaction_reset(session);
+	transaction_unwatch(session);
+	reply_error(&session->reply,
+		    "EXECABORT Transaction discarded because of: %s", reason);
 }
 
 /* Tell whether the memory is used up; @flags: of the command. */
@@ -120,9 +126,19 @@ static const struct command *permitted(struct session *session, size_t argc,
 	const struct command *command = find(session, argc, argv);
 	struct transaction *transaction = &session->transaction;
 	unsigned flags;
+	bool is_exec;
 
 	if (!command)
 		return NULL;
+	is_exec = command->run == run_exec;
+	if (!arity_fits(command, argc)) {
+		if (is_exec)
+			refuse_exec(session, "wrong number of arguments for "
+					     "'exec' command");
+		else
+			call_arity_error(&session->reply, command);
+		return NULL;
+	}
 	if (!session->authenticated && !(command->flags & COMMAND_NO_AUTH)) {
 		REPLY_TEXT(&session->reply, "-NOAUTH Authentication required.");
 		return NULL;
@@ -133,12 +149,13 @@ static const struct command *permitted(struct session *session, size_t argc,
 		return NULL;
 	}
 	flags = command->flags;
-	if (command->run == run_exec)
+	if (is_exec)
 		flags |= transaction->flags;
 	if (is_full(session->server, flags)) {
-		REPLY_TEXT(&session->reply,
-			   "-OOM command not allowed when used memory > "
-			   "'maxmemory'.");
+		if (is_exec)
+			refuse_exec(session, NO_MEMORY);
+		else
+			REPLY_TEXT(&session->reply, "-" NO_MEMORY);
 		return NULL;
 	}
 	return command;
