@@ -145,9 +145,9 @@ static HOT void leave(uint32_t *inside)
 
 /* ---- where a side is ---------------------------------------------------------- */
 
-/* How often a side that has left LIGHT, because the other side had moved, finds it on its worker
- * again before it settles: so two sides that move again and again cost few calls of
- * membarrier_fence(). A guess. */
+/* How often a side that has left LIGHT, because one of them had moved, finds the other one on its
+ * worker again before it settles: so two sides that move again and again cost few calls of
+ * membarrier_fence(). A guess, which the workload spsc retunes. */
 #define CALM 64u
 
 /* Note where the caller is, and whether its calls are light: as the other side is on the same
@@ -197,18 +197,21 @@ static bool fence_other(const struct skua_spsc_side *other)
 static __attribute__((noinline)) void
 fence_own(const struct skua_spsc_side *own)
 {
+	/* Relaxed: of the caller. */
+	uint64_t before = atomic_load_relaxed(at_of(own));
 	uint64_t at = current_address();
 
-	/* Release: as in settle(). Relaxed: of the caller. */
-	if (atomic_load_relaxed(at_of(own)) != at)
+	if (before & LIGHT)
+		own->calm = CALM;
+	/* Release: as in settle(). */
+	if (before != at)
 		atomic_store_release(at_of(own), at);
 	/* Pairs with the fence in fence_other(). */
 	atomic_fence_seq_cst();
 }
 
 /* Store the next ticket of the caller's side, and return the flags as they are after that. */
-static inline uint32_t advance(const struct skua_spsc_side *own,
-			       uint64_t ticket)
+static inline uint32_t advance(struct skua_spsc_side *own, uint64_t ticket)
 {
 	/* Release: the item, or the end of its receive. Pairs with see(). */
 	atomic_store_release(ticket_of(own), ticket);

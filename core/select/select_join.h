@@ -8,8 +8,8 @@
  * ends. If it ends before, and the select takes another case, the select gives the right to
  * join back: the task is then as if nobody had joined it.
  */
-#ifndef SKUA_CORE_API_SELECT_JOIN_H
-#define SKUA_CORE_API_SELECT_JOIN_H
+#ifndef SKUA_CORE_SELECT_SELECT_JOIN_H
+#define SKUA_CORE_SELECT_SELECT_JOIN_H
 
 #include "core/task/task.h"
 #include "core/wait/wait.h"

@@ -32,7 +32,6 @@ EXCEPTIONS = {
     "core/fiber/stacks.c: act": "cancel() of fiber_cancel.c",
     "core/fiber/overflow.c: sa_sigaction": "another handler of the signal, as the kernel calls it",
     "core/fiber/overflow.c: sa_handler": "likewise",
-    "core/fiber/stacks.c: act": "cancel() of fiber_cancel.c",
     "core/idle/parker.h: wake": "signal_event() of drive.c; interrupt() of driver.c; wake() of pollers.c, which is marked",
     "core/driver/driver.c: summon": "summon() of pool_init.c",
     "core/loop/reap.c: deliver": "a function of the library that makes tasks runnable",
