@@ -29,9 +29,11 @@
  *	LIGHT, on the worker of the caller: all light calls of the other side are executed by
  *	           this thread, and are over. If the other side has moved, its calls fence
  *	           again: they are light only on the worker that `at` names.
- *	LIGHT, on another worker: membarrier_fence() makes the other side fence.
+ *	LIGHT, on another worker: the caller takes LIGHT from the other side, and
+ *	           membarrier_fence() makes that side fence: a call that does not see it
+ *	           comes before.
  *
- * A side leaves LIGHT when it moves, and when it sees that the other side has moved: when
+ * A side leaves LIGHT also when it moves, and when it sees that the other side has moved: when
  * it grants a wait, or reads the other's ticket. It does not settle again soon. So few waits
  * need a membarrier_fence().
  *
@@ -85,8 +87,8 @@ static atomic_u64 *ticket_of(const struct skua_spsc_side *side)
 	return (atomic_u64 *)&side->ticket;
 }
 
-/* The worker of the last call of this side, 0 for other threads; and LIGHT. Writer: the
- * caller of this side. */
+/* The worker of the last call of this side, 0 for other threads; and LIGHT. Writers: the
+ * caller of this side; of LIGHT also the other side. */
 static atomic_u64 *at_of(const struct skua_spsc_side *side)
 {
 	return (atomic_u64 *)&side->at;
@@ -145,8 +147,8 @@ static HOT void leave(uint32_t *inside)
 
 /* ---- where a side is ---------------------------------------------------------- */
 
-/* How often a side that has left LIGHT, because one of them had moved, finds the other one on its
- * worker again before it settles: so two sides that move again and again cost few calls of
+/* How often a side that has settled, and is not LIGHT any more, finds the other one on its worker
+ * before it settles again: so two sides that move again and again cost few calls of
  * membarrier_fence(). A guess, which the workload spsc retunes. */
 #define CALM 64u
 
@@ -160,12 +162,16 @@ static __attribute__((noinline)) void settle(struct skua_spsc_side *own,
 	uint64_t before = atomic_load_relaxed(at_of(own));
 	uint64_t next = current_address();
 
-	if (at != next || !current_has_membarrier())
-		own->calm = before & LIGHT ? CALM : own->calm;
-	else if (own->calm > 0)
-		own->calm--;
-	else
-		next |= LIGHT;
+	if (at == next && current_has_membarrier()) {
+		if (before == (next | LIGHT))
+			return;
+		if (own->calm == 0) {
+			own->calm = CALM;
+			next |= LIGHT;
+		} else {
+			own->calm--;
+		}
+	}
 	if (next == before)
 		return;
 	/* Release: tickets that were stored by light calls. Pairs with
@@ -176,6 +182,28 @@ static __attribute__((noinline)) void settle(struct skua_spsc_side *own,
 	atomic_fence_seq_cst();
 }
 
+/* Make the calls of @other fence, which are light on another worker: it does so before this
+ * returns, or does not see LIGHT. Return: false if the kernel refuses it. */
+static __attribute__((noinline)) bool
+take_light(const struct skua_spsc_side *other, uint64_t at)
+{
+	/* Relaxed: the fence below orders it. */
+	if (!atomic_cas_relaxed(at_of(other), &at, at & ~LIGHT)) {
+		/* It has moved, and maybe settled again. Acquire: the tickets of its
+		 * light calls. Pairs with settle() and fence_own(). */
+		at = atomic_load_acquire(at_of(other));
+		return !(at & LIGHT) || membarrier_fence();
+	}
+	/* Pairs with the compiler's fence in advance(). */
+	if (membarrier_fence())
+		return true;
+	/* The next caller that waits has to fence for it, unless it has moved. Relaxed:
+	 * no data goes with it. */
+	at &= ~LIGHT;
+	(void)atomic_cas_relaxed(at_of(other), &at, at | LIGHT);
+	return false;
+}
+
 /* The fence of a caller that is going to wait for @other, between its store and its load.
  * Return: false if the kernel refuses it. */
 static bool fence_other(const struct skua_spsc_side *other)
@@ -183,14 +211,12 @@ static bool fence_other(const struct skua_spsc_side *other)
 	uint64_t at;
 
 	/* Orders the flags of the caller before the load of the ticket, and of `at`.
-	 * Pairs with the fences in advance() and settle(). */
+	 * Pairs with the fences in fence_own() and settle(). */
 	atomic_fence_updated_seq_cst();
-	/* Acquire: if the other side has left LIGHT, the tickets of its light calls.
-	 * Pairs with settle() and advance(). */
+	/* Acquire: as in take_light(). */
 	at = atomic_load_acquire(at_of(other));
-	/* Pairs with the compiler's fence in advance(). */
 	return !(at & LIGHT) || at == (current_address() | LIGHT) ||
-	       membarrier_fence();
+	       take_light(other, at);
 }
 
 /* The fence of a call that is not light, between the ticket and the load of the flags. */
@@ -201,8 +227,6 @@ fence_own(const struct skua_spsc_side *own)
 	uint64_t before = atomic_load_relaxed(at_of(own));
 	uint64_t at = current_address();
 
-	if (before & LIGHT)
-		own->calm = CALM;
 	/* Release: as in settle(). */
 	if (before != at)
 		atomic_store_release(at_of(own), at);

@@ -497,6 +497,25 @@ TEST(spsc__a_side_leaves_the_worker__nobody_sleeps_on)
 	destroy(rt);
 }
 
+/* Its calls are not light any more, although it has made none. */
+TEST(spsc__other_side_waits_elsewhere__idle_side_leaves_light)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct fixture f;
+	uint64_t item;
+
+	if (!rt->pool.membarrier)
+		skip_aloud("membarrier does not work here");
+	fixture_init(&f);
+	user_run(rt, true, fill_and_empty, &f.spsc);
+	assert_true(is_light(&f.spsc.sender));
+	assert_int_equal(
+		skua_spsc_receive(&f.spsc, &item, skua_now_ns() + SOON_NS),
+		-ETIMEDOUT);
+	assert_false(is_light(&f.spsc.sender));
+	destroy(rt);
+}
+
 TEST(spsc__sides_part_again_and_again__seldom_light)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
