@@ -260,7 +260,7 @@ static int close_slot(struct io_slot *slot, uint32_t serial, bool keep_fd)
 {
 	struct wait_chain chain = { NULL, NULL };
 	int calls = close_both(slot, serial, &chain);
-	int code = 0;
+	int code = 0, fd = -1;
 
 	if (calls < 0)
 		return calls;
@@ -271,10 +271,11 @@ static int close_slot(struct io_slot *slot, uint32_t serial, bool keep_fd)
 		drop_last(slot);
 		code = finish(slot);
 	} else if (drop(slot, 3 - (uint32_t)calls)) {
-		code = kernel_close(finish(slot));
+		fd = finish(slot);
 	}
+	/* Before the close, which may linger. */
 	wait_grant(&chain);
-	return code;
+	return fd >= 0 ? kernel_close(fd) : code;
 }
 
 int skua_io_detach(struct skua_io io)
@@ -338,7 +339,7 @@ static void close_left(struct io_slot *slot)
 	int fd = close_slot(slot, serial, true);
 
 	if (fd >= 0)
-		kernel_close(fd);
+		kernel_close_at_once(fd);
 	/* Acquire: what the other thread did. Pairs with slot_end(). It is in
 	 * system calls that do not wait. */
 	while ((atomic_load_acquire(&slot->holders) & IO_LIVE) &&

@@ -190,7 +190,8 @@ int kernel_close(int fd)
 	return code;
 }
 
-/* A time of 0 stays: it discards what was written, and resets the connection. */
+/* A time of 0 stays: it discards what was written, and resets the connection. The kernel gives
+ * a time without end as any number, also as a negative one. */
 int kernel_close_at_once(int fd)
 {
 	struct linger linger = { 0, 0 };
@@ -199,7 +200,7 @@ int kernel_close_at_once(int fd)
 		getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &length),
 		SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, &linger, &length);
 
-	if (code == 0 && linger.l_onoff && linger.l_linger > 0) {
+	if (code == 0 && linger.l_onoff && linger.l_linger != 0) {
 		linger = (struct linger){ 0, 0 };
 		code = (int)CALL(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger,
 					    sizeof(linger)),

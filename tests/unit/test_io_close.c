@@ -207,6 +207,18 @@ TEST(close__lingers_and_another_call_closes__at_once_and_nothing_is_lost)
 	destroy(rt);
 }
 
+/* A time without end, which the kernel shows as any number. */
+TEST(close__lingers_for_ever_and_another_call_closes__at_once)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct unread it;
+
+	unread_open(rt, &it, -1);
+	close_beside_call(&it);
+	assert_int_equal(unread_end(&it), 0);
+	destroy(rt);
+}
+
 TEST(close__lingers_for_no_time_and_another_call_closes__reset)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
@@ -251,6 +263,34 @@ TEST(close__lingers__returns_when_the_peer_has_read)
 	assert_int_equal(atomic_load_acquire(&it.over), 0);
 	assert_int_equal(unread_end(&unread), 0);
 	assert_int_equal(user_end(&user), 0);
+	destroy(rt);
+}
+
+static int read_forever(struct user *user)
+{
+	struct skua_io *io = user->object;
+	char byte;
+
+	return (int)skua_io_read(*io, &byte, 1, SKUA_FOREVER_NS);
+}
+
+/* Those that wait for the socket are told before the close, which takes its time. */
+TEST(close__lingers_beside_a_wait__wait_ends_at_once)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct user reader = { 0 }, closer = { 0 };
+	struct lingering it = { .over = 0 };
+	struct unread unread;
+
+	unread_open(rt, &unread, HOUR_S);
+	it.io = unread.io;
+	user_start(&reader, rt, true, read_forever, &it.io);
+	usleep(20000);
+	user_start(&closer, rt, false, close_and_linger, &it);
+	assert_int_equal(user_end(&reader), -EBADF);
+	assert_int_equal(atomic_load_acquire(&it.over), 0);
+	assert_int_equal(unread_end(&unread), 0);
+	assert_int_equal(user_end(&closer), 0);
 	destroy(rt);
 }
 
