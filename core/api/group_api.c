@@ -168,23 +168,27 @@ static void cancel_released(struct skua_group *group)
 }
 
 /* Mark the group as cancelled, and count the caller as a member, so that no
- * wait returns before it calls leave(). Returns false if the group has no
- * member and a wait for it is about to return. */
+ * wait returns before it calls leave(). Returns false, and does not count it, if the
+ * group has no member and a wait for it is about to return. The mark is for a select,
+ * which may take another case instead. */
 static bool enter_cancelled(struct skua_group *group)
 {
 	/* Relaxed: a first guess, which the compare-exchange verifies. */
 	uint64_t state = atomic_load_relaxed(group_state(group));
+	uint64_t next;
+	bool enters;
 
 	/* Release: everything that the caller wrote before. Pairs with
 	 * group_cancelled(). Acquire: the members of an earlier use are gone. Pairs
 	 * with group_wait_end(). The loop repeats when a member or a waiter came or
 	 * went. */
 	do {
-		if (group_ended(state) && (state & GROUP_CLAIMED))
-			return false;
-	} while (!atomic_cas_acq_rel(group_state(group), &state,
-				     (state | GROUP_CANCELLED) + GROUP_MEMBER));
-	return true;
+		enters = !group_ended(state) || !(state & GROUP_CLAIMED);
+		next = state | GROUP_CANCELLED;
+		if (enters)
+			next += GROUP_MEMBER;
+	} while (!atomic_cas_acq_rel(group_state(group), &state, next));
+	return enters;
 }
 
 /* Cancel the members of a group that was marked, and leave it. The caller has fenced after

@@ -103,6 +103,69 @@ TEST(select_group__no_members__taken_at_once)
 	destroy(rt);
 }
 
+/* Waits in a poll, in which the last member ends and the group is cancelled; then the event,
+ * which comes first in the select, is there as well. */
+struct canceller {
+	struct skua_task task; /* first */
+	struct world *w;
+	struct skua_select select;
+	struct skua_wait wait;
+	int armed, cancelled, taken;
+};
+
+static enum skua_poll cancel_in_poll(struct skua_task *self)
+{
+	struct canceller *it = (struct canceller *)self;
+	struct world *w = it->w;
+
+	it->armed =
+		skua_select_poll(self, &it->select, &it->wait, SKUA_FOREVER_NS);
+	set(&w->ends);
+	while (skua_group_live(&w->group) > 0)
+		sched_yield();
+	it->cancelled = skua_group_cancel(&w->group);
+	set(&w->event);
+	do {
+		it->taken = skua_select_poll(self, &it->select, &it->wait,
+					     SKUA_FOREVER_NS);
+	} while (it->taken == -EAGAIN);
+	return SKUA_DONE;
+}
+
+static enum skua_poll note_cancelled(struct skua_task *self)
+{
+	return skua_task_cancelled(self) ? SKUA_DONE : SKUA_PENDING;
+}
+
+TEST(select_group__cancelled_beside_another_case__cancel_holds)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct skua_task late = SKUA_TASK_INIT(note_cancelled);
+	struct world w;
+	struct canceller it = { .task = SKUA_TASK_INIT(cancel_in_poll),
+				.w = &w };
+
+	world_init(&w, rt);
+	it.select = (struct skua_select){ .cases = w.cases,
+					  .count = CASES,
+					  .flags = SKUA_SELECT_IN_ORDER };
+	w.cases[0] = (struct skua_select_case)SKUA_SELECT_CASE(
+		SKUA_SELECT_EVENT, &w.event, NULL, 0);
+	w.cases[1] = (struct skua_select_case)SKUA_SELECT_CASE(
+		SKUA_SELECT_GROUP, &w.group, NULL, 0);
+	spawn_members(&w);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.armed, -EAGAIN);
+	assert_int_equal(it.cancelled, 0);
+	/* The event; the group may have come first. */
+	if (it.taken == 0) {
+		assert_int_equal(skua_group_spawn(&w.group, &late), 0);
+		assert_int_equal(skua_group_wait(&w.group), 0);
+	}
+	destroy(rt);
+}
+
 /* One party at a time waits for a group. */
 TEST(select_group__another_party_waits__ealready)
 {
