@@ -212,8 +212,12 @@ static void run_batch(struct connection *c, const struct request *batch,
 			    count > 1 && batch[i].argc > 1 ? &batch[i].hash
 							   : NULL);
 		free_garbage(&session->garbage);
-		if (session->reply.waiting > SEND_AT && !send_replies(c))
+		if (session->reply.waiting <= SEND_AT)
+			continue;
+		if (!send_replies(c))
 			session->closing = true;
+		/* The client may have let it wait. */
+		session->clock.now_ms = 0;
 	}
 }
 
@@ -353,6 +357,7 @@ int connection_start(struct server *server, struct skua_group *group,
 void connections_shut_down(struct server *server)
 {
 	clients_lock(server);
+	server->ending = true;
 	for (struct session *s = server->first; s; s = s->next)
 		skua_io_shutdown(
 			SKUA_CONTAINER_OF(s, struct connection, session)->io,

@@ -281,6 +281,19 @@ def no_room(server_program, workers):
         equal(one.run("GET", "k199"), b"$-1\r\n", "GET")
         equal(parse(one.run("DEL", "k0", "k1", "k2", "k3", "k4")), 5, "DEL")
         equal(one.run("SET", "k", "v"), OK, "SET")
+        one.run("WATCH", *(f"w{i}" for i in range(1024)))
+        equal(one.run("WATCH", "w0", "w1"), OK, "keys that are watched already")
+        equal(one.run("WATCH", "w1024"), b"-ERR too many watched keys\r\n", "one more")
+        equal(one.run("UNWATCH"), OK, "UNWATCH")
+        equal(one.run("WATCH", "w1024"), OK, "WATCH")
+        # A transaction that would need memory is refused, and over.
+        one.run("MULTI")
+        one.run("SET", "k", "w")
+        for i in range(200):
+            two.run("SET", f"k{i}", "x" * 100000)
+        expect(one.run("EXEC").startswith(b"-EXECABORT Transaction discarded because of: OOM"),
+               "EXEC without memory")
+        equal(one.run("EXEC"), b"-ERR EXEC without MULTI\r\n", "EXEC again")
         one.run("FLUSHALL")
         info = parse(one.run("INFO", "memory"))
         expect(b"used_memory:0\r\n" in info, f"all memory is back: {info}")

@@ -84,18 +84,21 @@ static bool is_watched(const struct transaction *transaction,
 	return false;
 }
 
+/* Return: false: no memory */
 static bool watch(struct call *call, const struct key *key)
 {
 	struct transaction *transaction = &call->session->transaction;
+	int64_t memory = (int64_t)watched_memory(key->bytes.size);
 	struct stripe *stripe = store_stripe(call->store, key->hash);
 	struct watched *watched;
 	char *bytes;
 
-	if (is_watched(transaction, key))
-		return true;
-	watched = malloc(sizeof(*watched) + key->bytes.size);
-	if (!watched)
+	watched = session_buffers(call->server, memory) ? malloc((size_t)memory)
+							: NULL;
+	if (!watched) {
+		session_buffers(call->server, -memory);
 		return false;
+	}
 	bytes = (char *)(watched + 1);
 	memcpy(bytes, key->bytes.data, key->bytes.size);
 	watched->watch = (struct watch){ .touched = &transaction->touched,
@@ -103,6 +106,7 @@ static bool watch(struct call *call, const struct key *key)
 						  key->hash } };
 	watched->next = transaction->watches;
 	transaction->watches = watched;
+	transaction->watch_count++;
 	store_lock(stripe);
 	store_watch(call->store, &watched->watch, &call->session->clock);
 	store_unlock(stripe);
@@ -117,8 +121,15 @@ void run_watch(struct call *call)
 		return;
 	}
 	for (size_t i = 1; i < call->argc; i++) {
+		struct transaction *transaction = &call->session->transaction;
 		struct key key = call_key(call, i);
 
+		if (is_watched(transaction, &key))
+			continue;
+		if (transaction->watch_count == MAX_WATCHES) {
+			REPLY_TEXT(call->reply, "-ERR too many watched keys");
+			return;
+		}
 		if (!watch(call, &key)) {
 			call_no_memory(call);
 			return;

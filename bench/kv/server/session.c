@@ -27,7 +27,8 @@ bool session_begin(struct server *server, struct session *session)
 		skua_now_ns() / UINT64_C(1000000000);
 	clients_lock(server);
 	server->received++;
-	room = server->clients < setting(&server->settings.max_clients);
+	room = !server->ending &&
+	       server->clients < setting(&server->settings.max_clients);
 	if (room) {
 		session->id = ++server->next_id;
 		session->next = server->first;
@@ -117,9 +118,13 @@ void transaction_unwatch_locked(struct session *session)
 	for (; watched; watched = next) {
 		next = watched->next;
 		store_unwatch(session->server->store, &watched->watch);
+		session_buffers(session->server,
+				-(int64_t)watched_memory(
+					watched->watch.key.bytes.size));
 		free(watched);
 	}
 	transaction->watches = NULL;
+	transaction->watch_count = 0;
 	/* Relaxed: no other thread knows this address any more. */
 	__atomic_store_n(&transaction->touched, false, __ATOMIC_RELAXED);
 }

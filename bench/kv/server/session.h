@@ -19,12 +19,13 @@ struct command;
 
 /**
  * struct server - what all sessions share
- * @clients_lock: protects @first, @next_id, @received, @rejected, @ended, the password, and
+ * @clients_lock: protects @first, @ending, @next_id, @received, @rejected, @ended, the password, and
  *                the names of sessions
  * @clients: number of sessions; changed under the lock, and read also without it
  * @buffers: bytes of the large buffers and of the queued commands of all sessions, changed
  *           atomically
  * @first: the sessions, in a list
+ * @ending: no session begins any more
  * @next_id: of the session that comes next
  * @received: connections so far; @rejected: those for which there was no room
  * @ended: commands of the sessions that have ended
@@ -38,6 +39,7 @@ struct server {
 	struct skua_mutex clients_lock;
 	uint64_t clients, buffers;
 	struct session *first;
+	bool ending;
 	uint64_t next_id, received, rejected, ended;
 	uint64_t started_ns;
 	struct skua_runtime *runtime;
@@ -52,6 +54,10 @@ struct queued {
 	struct bytes argv[];
 };
 
+/* The most keys that a session may watch: a change of a key looks at all that are watched in
+ * its stripe. */
+#define MAX_WATCHES 1024u
+
 /* A watched key. Its bytes follow it in memory. */
 struct watched {
 	struct watched *next;
@@ -65,6 +71,7 @@ struct watched {
  * @touched: a watched key has changed; set by any client that changes it
  * @flags: of all queued commands
  * @count, @memory: number and bytes of the queued commands
+ * @watch_count: number of watched keys
  */
 struct transaction {
 	bool active, failed, touched;
@@ -72,7 +79,14 @@ struct transaction {
 	size_t count, memory;
 	struct queued *first, *last;
 	struct watched *watches;
+	size_t watch_count;
 };
+
+/* watched_memory - bytes of a watched key with so many bytes */
+static inline size_t watched_memory(size_t key_bytes)
+{
+	return sizeof(struct watched) + key_bytes;
+}
 
 /**
  * struct session - one client

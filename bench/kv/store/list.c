@@ -4,9 +4,13 @@
 
 #include <stdlib.h>
 
+/* As malloc() of the C library counts. */
 static size_t item_memory(size_t size)
 {
-	return (sizeof(struct list_item) + size + 8 + 15) & ~(size_t)15;
+	size_t memory =
+		(sizeof(struct list_item) + size + 8 + 15) & ~(size_t)15;
+
+	return memory < 32 ? 32 : memory;
 }
 
 struct list *list_create(void)
