@@ -65,9 +65,12 @@ kill "$pid"
 wait "$pid" 2>/dev/null
 
 # A task that was done with a waker has ended once that is dropped.
-SKUA_TRACK_TASKS=1 "$hangs" dropped 2>"$scratch/log" &
+mkfifo "$scratch/drop"
+SKUA_TRACK_TASKS=1 "$hangs" dropped <"$scratch/drop" 2>"$scratch/log" &
 pid=$!
+exec {drop}>"$scratch/drop"
 until_shown "$pid" 'done, waker left'
+echo >&"$drop"
 until_shown "$pid" '1 task is spawned and not done'
 for ((i = 0; i < 200; i++)); do
 	run tasks --each -p "$pid"

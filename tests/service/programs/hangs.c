@@ -5,7 +5,7 @@
  * nobody: pending without a waker; leak: a leaked waker; cycle: tasks that join
  * each other; timer: a timer left at SKUA_DONE; group: a group wait of a member;
  * wheel: a timer that comes again, after which the task polls for long; dropped: a
- * leaked waker, and a task that was done with a waker that is dropped by now.
+ * leaked waker, and a task that was done with a waker that is dropped when a byte comes in.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -101,7 +101,8 @@ int main(int argc, char **argv)
 		skua_task_spawn(rt, &second);
 		while (!__atomic_load_n(&has_late, __ATOMIC_ACQUIRE))
 			usleep(1000);
-		usleep(200000); /* until the poll has ended */
+		/* Until the tools have seen that it is left. */
+		getchar();
 		skua_waker_drop(late);
 	}
 	return skua_runtime_destroy(rt) != 0;
