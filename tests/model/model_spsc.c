@@ -122,6 +122,24 @@ static void setup_crossed(void)
 	spsc.receiver.at = W;
 }
 
+/* The ring is full as far as the sender knows, which settles when it looks. */
+static void setup_settles(void)
+{
+	/* The compiler does not know the size of an item. */
+	uint64_t item[2];
+
+	setup_crossed();
+	for (item[0] = 0; item[0] < CAPACITY; item[0]++) {
+		letters[item[0]] = 1;
+		explore_assert(send_now(&spsc, item) == 0);
+		sent++;
+	}
+	explore_assert(receive_now(&spsc, item) == 0 && item[0] == 0);
+	receipts[received++] = 1;
+	spsc.sender.at = V;
+	spsc.receiver.at = W;
+}
+
 /* A thread that is told of the close sees the writes before it. */
 static int told(int code)
 {
@@ -176,6 +194,11 @@ static void send_all(unsigned n, uint64_t deadline_ns)
 static void sends_one(void)
 {
 	send_all(1, SKUA_FOREVER_NS);
+}
+
+static void sends_third(void)
+{
+	send_by(SENDER, 2, SKUA_FOREVER_NS);
 }
 
 static void sends_two(void)
@@ -328,6 +351,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("sender_moved__close", setup_sender_moved, none_lost,
 		       sends_two, closes, receives_all),
 	  EXPLORE_WITHIN(2, 1) },
+	{ EXPLORE_PASS("settles", setup_settles, none_lost, sends_third,
+		       receives_two) },
 	{ EXPLORE_PASS("crossed", setup_crossed, none_lost, sends_two,
 		       receives_two),
 	  EXPLORE_WITHIN(3, 2) },
