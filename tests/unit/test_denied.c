@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_denied.c - where a filter or a limit denies what a runtime needs, it says so */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "tests/unit/deny.h"
 #include "tests/unit/support.h"
 
 /* A child's message: the code of skua_runtime_create(), and its text. */
@@ -17,30 +13,14 @@ struct answer {
 	struct skua_error err;
 };
 
-/* Deny a system call with EPERM, as filters of containers do. */
-static bool deny(unsigned call)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = { .len = 4, .filter = code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
-
 static bool deny_affinity(void)
 {
-	return deny(SYS_sched_setaffinity);
+	return deny_call(SYS_sched_setaffinity);
 }
 
 static bool deny_madvise(void)
 {
-	return deny(SYS_madvise);
+	return deny_call(SYS_madvise);
 }
 
 /* Less than a thread's own data take. */

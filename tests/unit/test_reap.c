@@ -105,6 +105,15 @@ static void scene_end(struct scene *it)
 	destroy(it->rt);
 }
 
+/* The worker looks again when it has polled what it had, and not before. */
+static void expect_round(struct scene *it)
+{
+	polls(it, QUEUED - 1);
+	assert_false(looks(it, DRIVER_LOOK_NS));
+	polls(it, 1);
+	assert_true(looks(it, 1));
+}
+
 /* ---- rounds ------------------------------------------------------------------ */
 
 TEST(reap__as_many_polls_as_tasks__looks_25_us_after_the_last_look)
@@ -113,16 +122,10 @@ TEST(reap__as_many_polls_as_tasks__looks_25_us_after_the_last_look)
 
 	scene_begin_round(&it);
 	event(&it);
-	polls(&it, QUEUED - 1);
-	assert_false(looks(&it, DRIVER_LOOK_NS));
-	polls(&it, 1);
-	assert_true(looks(&it, 1));
+	expect_round(&it);
 	assert_int_equal(delivered, 2);
 	/* The next round. */
-	polls(&it, QUEUED - 1);
-	assert_false(looks(&it, DRIVER_LOOK_NS));
-	polls(&it, 1);
-	assert_true(looks(&it, 1));
+	expect_round(&it);
 	scene_end(&it);
 }
 
@@ -207,10 +210,7 @@ TEST(reap__events_ended_a_sleep__a_round_begins)
 		batch.events[i] = (struct epoll_event){ EPOLLIN, { .u64 = 1 } };
 	reap_deliver_owner(it.w, &batch);
 	assert_int_equal(delivered, 2);
-	polls(&it, QUEUED - 1);
-	assert_false(looks(&it, DRIVER_LOOK_NS));
-	polls(&it, 1);
-	assert_true(looks(&it, 1));
+	expect_round(&it);
 	scene_end(&it);
 }
 
