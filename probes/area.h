@@ -25,7 +25,7 @@
 #include "probes/counter_list.h"
 #include "probes/histogram.h"
 
-#define AREA_ABI UINT32_C(1)
+#define AREA_ABI UINT32_C(2)
 
 #define AREA_ROOT_MAGIC    UINT64_C(0x746f6f7261756b73) /* "skuaroot" */
 #define AREA_RUNTIME_MAGIC UINT64_C(0x656d697261756b73) /* "skuarime" */

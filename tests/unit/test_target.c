@@ -218,7 +218,7 @@ TEST(list__other_abi__names_both)
 	struct state *s = *state;
 
 	root_of(s)->abi = 7;
-	refuses(s, -EPROTO, "of ABI version 7; this command reads version 1");
+	refuses(s, -EPROTO, "of ABI version 7; this command reads version 2");
 }
 
 TEST(list__no_size__is_refused)
