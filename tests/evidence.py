@@ -13,8 +13,9 @@ says FAILED, and then the exit code is 1.
 
 import re
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
+
+import report
 
 README = Path(__file__).resolve().parent / "README.md"
 BEGIN, END = "<!-- evidence -->", "<!-- end of evidence -->"
@@ -261,8 +262,7 @@ def mutants(folder):
 
 def main():
     folder = Path(sys.argv[1])
-    report = ET.parse(folder / "results.xml").getroot()
-    tests = {t.get("name"): t for t in report.findall("testcase")}
+    tests = {t.get("name"): t for t, _ in report.read(folder / "results.xml")}
     lines = ["| Property | Method | Bound | Result |", "|---|---|---|---|"]
     lines += [row(tests, *r) for r in ROWS] + [mutants(folder)]
     table = "\n".join(lines)
