@@ -375,7 +375,8 @@ static enum skua_poll use_armed_wait(struct skua_task *self)
 	struct confused *it = (struct confused *)self;
 	unsigned at = it->polls++ ? 2 : 0;
 
-	if (at == 0) {
+	/* Again if the deadline had passed before the wait was armed. */
+	while (!skua_wait_armed(&it->wait) && at == 0) {
 		it->deadline_ns =
 			it->soon ? skua_now_ns() + SOON_NS : SKUA_FOREVER_NS;
 		it->codes[3] = skua_event_wait_poll(self, it->event, &it->wait,
