@@ -889,6 +889,8 @@ struct family {
 	struct user parent; /* first: a user is its family */
 	struct skua_runtime *rt;
 	struct skua_group group;
+	struct skua_event
+		go_on; /* set: the children of wait_for_children() end */
 	struct user children[4];
 };
 
@@ -928,6 +930,11 @@ TEST(join__by_fiber__waits)
 	destroy(rt);
 }
 
+static int wait_to_go_on(struct user *it)
+{
+	return skua_event_wait(it->object, SKUA_FOREVER_NS);
+}
+
 static int wait_for_children(struct user *it)
 {
 	struct family *family = (struct family *)it;
@@ -936,7 +943,8 @@ static int wait_for_children(struct user *it)
 	for (unsigned i = 0; i < 4; i++) {
 		struct user *child = &family->children[i];
 
-		child->act = nap;
+		child->act = wait_to_go_on;
+		child->object = &family->go_on;
 		assert_int_equal(skua_fiber_init(&child->fiber, fiber_acts, 0),
 				 0);
 		assert_int_equal(
@@ -946,6 +954,7 @@ static int wait_for_children(struct user *it)
 	assert_int_equal(
 		skua_group_wait_until(&family->group, skua_now_ns() + 1000),
 		-ETIMEDOUT);
+	assert_int_equal(skua_event_set(&family->go_on), 0);
 	return skua_group_wait(&family->group);
 }
 
