@@ -264,10 +264,12 @@ static struct shortage shortage_watch(struct skua_runtime *rt, uint64_t from)
 {
 	struct shortage it;
 
-	/* From the eighth on, the delays are the longest. */
-	while ((it.attempts = delayed(rt) - from) < 8)
-		usleep(1000);
-	it.passed_ns = skua_now_ns();
+	/* From the eighth on, the delays are the longest. The time includes both looks
+	 * at the attempts. */
+	do {
+		it.passed_ns = skua_now_ns();
+		it.attempts = delayed(rt) - from;
+	} while (it.attempts < 8 && usleep(1000) == 0);
 	it.spent_ns = cpu_ns();
 	it.sleeps = sleeps_so_far();
 	usleep(500000);
