@@ -44,6 +44,7 @@ struct job {
 	uint64_t deadline_ns;
 	struct gate begun;
 	struct gate go_on;
+	struct gate over; /* the call of call_until_over() has returned */
 	unsigned runs;
 	pid_t thread;
 	char name[16];
@@ -370,19 +371,41 @@ TEST(call__deadline_while_it_has_no_place__next_moves_up)
 	busy_end(&busy);
 }
 
+static int call_until_over(struct user *it)
+{
+	struct job *job = it->object;
+	int code = call_it(it);
+
+	gate_open(&job->over);
+	return code;
+}
+
+/* Begin a call that waits for the job's gate. Return: false if the deadline came first. */
+static bool call_begins(struct job *job, struct user *user, bool fiber)
+{
+	job->deadline_ns = skua_now_ns() + 20000000;
+	user_start(user, job->rt, fiber, call_until_over, job);
+	while (!gate_is_open(&job->begun) && !gate_is_open(&job->over))
+		sched_yield();
+	if (gate_is_open(&job->begun))
+		return true;
+	assert_int_equal(user_end(user), -ETIMEDOUT);
+	return false;
+}
+
 TEST(call__deadline_while_it_runs__waited_for)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 
 	for (unsigned fiber = 0; fiber < 2; fiber++) {
-		struct job job = JOB_INIT(run_held);
 		struct user user = { .number = 0 };
+		struct job job;
 
-		job.rt = rt;
-		/* Long enough for a loaded machine to begin it. */
-		job.deadline_ns = skua_now_ns() + 200000000;
-		user_start(&user, rt, fiber, call_it, &job);
-		gate_wait(&job.begun);
+		do {
+			job = (struct job)JOB_INIT(run_held);
+			job.rt = rt;
+			user = (struct user){ .number = 0 };
+		} while (!call_begins(&job, &user, fiber));
 		while (skua_now_ns() < job.deadline_ns)
 			sched_yield();
 		gate_open(&job.go_on);
