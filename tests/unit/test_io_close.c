@@ -285,7 +285,7 @@ TEST(close__lingers_beside_a_wait__wait_ends_at_once)
 	unread_open(rt, &unread, HOUR_S);
 	it.io = unread.io;
 	user_start(&reader, rt, true, read_forever, &it.io);
-	usleep(20000);
+	wait_for_wait(it.io, IO_READ);
 	user_start(&closer, rt, false, close_and_linger, &it);
 	assert_int_equal(user_end(&reader), -EBADF);
 	assert_int_equal(atomic_load_acquire(&it.over), 0);
