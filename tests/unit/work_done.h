@@ -14,6 +14,7 @@ struct work_done {
 	unsigned threads;
 	uint64_t switches;
 	uint64_t sleeps; /* the switches that the thread has asked for */
+	unsigned awake;  /* threads that run, or wait for a CPU */
 	uint64_t cpu_ns; /* 0 where the kernel does not say */
 };
 
@@ -49,6 +50,8 @@ static inline void count_switches(const char *tid, struct work_done *sum)
 		const char *at = strstr(line, name);
 		uint64_t count;
 
+		sum->awake += strncmp(line, "State:", 6) == 0 &&
+			      strncmp(line, "State:\tS", 8) != 0;
 		/* Both "voluntary_..." and "nonvoluntary_..." count. */
 		if (!at)
 			continue;
@@ -92,7 +95,7 @@ static inline struct work_done work_done(void)
 }
 
 /* work_settle - return the work done once it does not grow any more: threads that park may
- * be on their way into the kernel */
+ * be on their way into the kernel, and wait for a CPU for any time */
 static inline struct work_done work_settle(void)
 {
 	struct work_done before, after = work_done();
@@ -101,7 +104,8 @@ static inline struct work_done work_settle(void)
 		before = after;
 		nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
 		after = work_done();
-	} while (before.switches != after.switches);
+	} while (before.awake || after.awake ||
+		 before.switches != after.switches);
 	return after;
 }
 
