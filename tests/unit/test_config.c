@@ -380,6 +380,7 @@ TEST(config_delays__limits_and_sentinels__accepted)
 	struct skua_config cfg = config_of_size();
 	struct config config;
 
+	cfg.workers = 2; /* a single one has no thief to delay */
 	for (size_t i = 0; i < COUNT_OF(spins); i++) {
 		cfg.spin_ns = spins[i].given;
 		cfg.lifo_steal_delay_ns = delays[i].given;
