@@ -70,6 +70,17 @@ run_beside()
 	done
 }
 
+# watches - wait until the process of run_beside has begun to watch: it sleeps in poll()
+# until its end. A kernel that does not say where a thread sleeps has ten seconds
+watches()
+{
+	local i
+	for ((i = 0; i < 1000; i++)); do
+		grep -q poll "/proc/$ours/wchan" && break
+		sleep 0.01
+	done
+}
+
 # expect WHAT COMMAND... - a check: the command succeeds
 expect()
 {

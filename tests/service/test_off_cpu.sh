@@ -54,13 +54,8 @@ fi
 
 # It goes on, and ends: that is counted to the place in which it slept before.
 run_beside 4002 why --off-cpu -p "${pids[hog]}" --for 600 --json
-# Beside other tests it may take seconds until its BPF programs run.
-for ((i = 0; i < 200; i++)); do
-	find "/proc/$ours/fd" -lname 'anon_inode:*perf_event*' 2>/dev/null | grep -q . && break
-	find "/proc/$ours/fd" -lname 'anon_inode:bpf*link*' 2>/dev/null | grep -q . && break
-	sleep 0.05
-done
-sleep 0.5
+# Beside other tests it may take seconds until it has seen where the worker sleeps.
+watches
 stop hog
 await "$ours"
 expect 'the end of the process' exited 0
