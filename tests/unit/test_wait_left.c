@@ -103,7 +103,8 @@ static void *receive_for_long(void *arg)
 
 	skua_channel_receive(&channel, &item,
 			     skua_now_ns() + UINT64_C(100000000));
-	return arg;
+	gate_open(arg);
+	return NULL;
 }
 
 static void make_channel(void)
@@ -113,22 +114,31 @@ static void make_channel(void)
 	assert_int_equal(skua_channel_init(&channel, memory, 2, 8), 0);
 }
 
+static uint32_t receivers(void)
+{
+	uint32_t count;
+
+	waiters_lock(&channel.receivers);
+	count = channel.receivers.count;
+	waiters_unlock(&channel.receivers);
+	return count;
+}
+
+/* Again if the wait was over before: this thread may have had no CPU for as long. */
 static void free_under_a_wait(void)
 {
-	pthread_t thread;
-	uint32_t count = 0;
+	for (unsigned n = 0; n < 100; n++) {
+		struct gate over = { 0 };
+		pthread_t thread;
 
-	make_channel();
-	if (pthread_create(&thread, NULL, receive_for_long, NULL) != 0)
-		return;
-	while (count == 0) {
-		waiters_lock(&channel.receivers);
-		count = channel.receivers.count;
-		waiters_unlock(&channel.receivers);
-		sched_yield();
+		make_channel();
+		if (pthread_create(&thread, NULL, receive_for_long, &over) != 0)
+			return;
+		while (receivers() == 0 && !gate_is_open(&over))
+			sched_yield();
+		make_channel();
+		pthread_join(thread, NULL);
 	}
-	make_channel();
-	pthread_join(thread, NULL);
 }
 #endif
 
