@@ -6,9 +6,10 @@ usage: evidence.py FOLDER [--update]
 
 Reads the JUnit report that ctest wrote for the build in FOLDER, and mutants.md
 if a long run has made it, and prints the table of tests/README.md: property,
-method, bound, result, from what the tests themselves have printed. --update
-puts it there. A row whose tests did not run says so; one of which a test failed
-says FAILED, and then the exit code is 1.
+method, bound, result, from what the tests themselves have printed. A row whose
+tests did not run says so; one of which a test failed says FAILED, and then the exit
+code is 1. --update puts the rows there, except those whose tests did not run: they
+stay as they are.
 """
 
 import re
@@ -25,11 +26,12 @@ CASE = re.compile(
 )
 STATES = re.compile(r"^ok (\w+) (\w+) (\d+) (\d+) ([\w]+): (.*?) \[", re.MULTILINE)
 UNIT = re.compile(r"^\[       OK \] ", re.MULTILINE)
-OPERATIONS = re.compile(r"(\d+) (?:operations|polls|tasks|members|fired)")
+OPERATIONS = re.compile(r"(\d+) (?:operations|polls|tasks|members|fired|calls|switches)")
 SOAKED = re.compile(r"^soak: (\d+) tasks in (\d+) s", re.MULTILINE)
 EXECUTIONS = re.compile(r"(\d+) executions")
 BOOTED = re.compile(r"^(\d+ CPUs in \d+ nodes), ", re.MULTILINE)
 CHECKED = re.compile(r"^ok (\w+)$", re.MULTILINE)
+REPLIES = re.compile(r"^(\d+) replies compared, 0 differ$", re.MULTILINE)
 COMPARED = re.compile(r"^(\d+) CPUs, .* 0 differences$", re.MULTILINE)
 
 
@@ -101,6 +103,11 @@ def compared(outputs):
     return f"{len(cpus)} machines", f"{count(sum(map(int, cpus)))} CPUs, no difference"
 
 
+def answered(outputs):
+    replies = [n for text in outputs for n in REPLIES.findall(text)]
+    return "committed commands", f"{count(sum(map(int, replies)))} replies, no difference"
+
+
 def booted(outputs):
     machines = [n for text in outputs for n in BOOTED.findall(text)]
     checks = sorted({n for text in outputs for n in CHECKED.findall(text)})
@@ -140,9 +147,57 @@ ROWS = [
         stressed,
     ),
     (
+        "Mutexes, rwlocks, semaphores, events, conditions, notifications, barriers, onces: no "
+        "wake-up is lost, each waiter is granted once or gives up without effect",
+        "explorer, on core/'s code",
+        r"model\.(mutex|rwlock|semaphore|event|condition|notify|barrier|once)",
+        explored,
+    ),
+    ("These, with many threads", "stress", r"stress\.sync", stressed),
+    (
+        "Selects: one case takes effect, and the other objects are as if nobody had waited",
+        "explorer, on core/'s code",
+        r"model\.select.*",
+        explored,
+    ),
+    ("Selects with many threads", "stress", r"stress\.select", stressed),
+    (
+        "Descriptors, files and calls that block: no event is lost, each wait and each call ends "
+        "once, no number is closed under a call",
+        "explorer, on core/'s code",
+        r"model\.(io|files|blocking)",
+        explored,
+    ),
+    (
+        "These with many threads, with system calls that fail, and without io_uring",
+        "stress",
+        r"stress\.(io|blocking)(\.faults|\.no_uring)?",
+        stressed,
+    ),
+    (
+        "Fibers: one worker runs a fiber at a time, and each wake-up, cancel and shutdown "
+        "reaches it",
+        "explorer, on core/'s code",
+        r"model\.fiber(_cancel)?(\.large)?",
+        explored,
+    ),
+    (
+        "Fibers keep their registers and rounding modes, with many threads",
+        "stress",
+        r"stress\.fibers",
+        stressed,
+    ),
+    (
+        "The children of a fork() have generations of their own",
+        "explorer, on core/'s code",
+        r"model\.fork",
+        explored,
+    ),
+    (
         "No lost wake-up: idle protocol, workers, sentinel, leader, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(((idle|apart|driver|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|pollers|pool|stats|wait_sample|timers)",
+        r"model\.(((idle|apart|driver|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|"
+        r"inject_group|pollers|pool|spare|stall|stats|wait_sample|timers|work_map)",
         explored,
     ),
     (
@@ -155,7 +210,7 @@ ROWS = [
         "Task state and groups: one worker polls a task at a time, a poll follows each wake-up,"
         " and each task ends once",
         "explorer, on core/'s code",
-        r"model\.(task_state|group)(\.large)?",
+        r"model\.(task_state|group|group_nested|group_release)(\.large)?",
         explored,
     ),
     ("Task state, as liveness: W1, W5", "spin", r"model\.promela\.task_state.*", modelled),
@@ -231,6 +286,7 @@ ROWS = [
         r"unit\..*",
         asserted,
     ),
+    ("The key-value server answers as Redis does", "beside Redis", r"service\.kv", answered),
     (
         "The explorer finds the interleavings and the stale loads that it promises",
         "litmus tests",
@@ -260,6 +316,15 @@ def mutants(folder):
     return f"| {prop} | mutants | all | {result} |"
 
 
+def keep_old(line, old):
+    """Return the old row of the same property and method if the tests of this one did not
+    run."""
+    cells = line.split(" | ")
+    if "not run" not in cells[-1]:
+        return line
+    return next((o for o in old if o.split(" | ")[:2] == cells[:2]), line)
+
+
 def main():
     folder = Path(sys.argv[1])
     tests = {t.get("name"): t for t, _ in report.read(folder / "results.xml")}
@@ -269,8 +334,9 @@ def main():
     print(table)
     if "--update" in sys.argv:
         before, rest = README.read_text().split(BEGIN)
-        after = rest.split(END)[1]
-        README.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}")
+        old, after = rest.split(END)
+        kept = "\n".join(keep_old(line, old.splitlines()) for line in lines)
+        README.write_text(f"{before}{BEGIN}\n\n{kept}\n\n{END}{after}")
     sys.exit(1 if "FAILED" in table else 0)
 
 
