@@ -30,6 +30,7 @@ struct ring {
 	struct open_poll before;
 	uint64_t next; /* number of the next event to read */
 	bool begun;    /* next is valid */
+	bool old;      /* it may have events from before rings_open() */
 	bool ended;    /* its runtime has ended */
 };
 
@@ -37,6 +38,8 @@ struct rings {
 	struct target *target;
 	struct trace_writer *writer;
 	struct rings_stop stop;
+	uint64_t keep_ns; /* of rings_open() */
+	bool opening;     /* rings_open() has not returned yet */
 	struct ring *rings;
 	unsigned count;
 	size_t room;
@@ -72,7 +75,8 @@ static struct ring *add_ring(struct rings *r,
 	ring = &r->rings[r->count];
 	*ring = (struct ring){ .runtime = runtime->address,
 			       .started_ns = runtime->area.started_ns,
-			       .others_ns = runtime->area.record_until_ns };
+			       .others_ns = runtime->area.record_until_ns,
+			       .old = r->opening };
 	ring->what.stream = (struct trace_stream){ .id = r->count++,
 						   .runtime = r->runtimes,
 						   .index = TRACE_OUTSIDE,
@@ -412,6 +416,15 @@ static int copy_some(struct rings *r, struct ring *ring,
 	return code;
 }
 
+/* The number of the first event to read of a ring. One that came after rings_open() has only
+ * new events. One that rings_open() found, but could not read, or did not come to before it
+ * was stopped, may also have those of earlier recordings. */
+static uint64_t first_wanted(const struct rings *r, const struct ring *ring,
+			     const struct state *state)
+{
+	return ring->old && ring->others_ns <= r->keep_ns ? state->head : 0;
+}
+
 static int copy_ring(struct rings *r, struct ring *ring, bool last,
 		     double *fullest)
 {
@@ -422,9 +435,9 @@ static int copy_ring(struct rings *r, struct ring *ring, bool last,
 
 	if (code)
 		return code;
-	/* A ring that appeared after rings_open() has only new events. */
 	if (!ring->begun || state.head < ring->next) {
-		ring->next = ring->begun ? state.head : 0;
+		ring->next = ring->begun ? state.head
+					 : first_wanted(r, ring, &state);
 		ring->begun = true;
 	}
 	full = (double)(state.head - ring->next) / (double)state.events;
@@ -514,13 +527,13 @@ int rings_extend(struct rings *r, uint64_t ns)
 }
 
 /* Repeats while runtimes start and end, at most MAX_ATTEMPTS times. */
-static int skip_old_of(struct rings *r, unsigned index, uint64_t keep_ns)
+static int skip_old_of(struct rings *r, unsigned index)
 {
 	int code = -EAGAIN, refreshed;
 
 	for (unsigned i = 0; code == -EAGAIN && i < MAX_ATTEMPTS; i++) {
 		struct ring *ring = &r->rings[index];
-		struct state state;
+		struct state state = { .address = 1 };
 
 		if (ring->ended)
 			break;
@@ -528,21 +541,23 @@ static int skip_old_of(struct rings *r, unsigned index, uint64_t keep_ns)
 		if (code == -EAGAIN && (refreshed = rings_refresh(r)) != 0)
 			return refreshed;
 		if (code == 0) {
-			ring->next =
-				ring->others_ns <= keep_ns ? state.head : 0;
+			ring->next = first_wanted(r, ring, &state);
 			ring->begun = true;
 		}
+		/* There is no ring yet. */
+		if (code == -ENODATA && state.address == 0)
+			ring->old = false;
 	}
 	return code == -EAGAIN || code == -ENODATA ? 0 : code;
 }
 
-/* Skip the events recorded before rings_open(), as its @keep_ns says. */
-static int skip_old(struct rings *r, uint64_t keep_ns)
+/* Skip the events recorded before rings_open(), as keep_ns says. */
+static int skip_old(struct rings *r)
 {
 	int code = 0;
 
 	for (unsigned i = 0; code == 0 && i < r->count; i++) {
-		code = skip_old_of(r, i, keep_ns);
+		code = skip_old_of(r, i);
 		if (code == 0)
 			code = check_stop(r);
 	}
@@ -561,6 +576,8 @@ int rings_open(struct rings **out, struct target *target,
 		return code;
 	r->target = target;
 	r->writer = writer;
+	r->keep_ns = keep_ns;
+	r->opening = true;
 	if (stop)
 		r->stop = *stop;
 	r->events = calloc(AT_ONCE, sizeof(*r->events));
@@ -569,8 +586,9 @@ int rings_open(struct rings **out, struct target *target,
 		code = rings_refresh(r);
 	if (code == 0) {
 		begin_before(r);
-		code = skip_old(r, keep_ns);
+		code = skip_old(r);
 	}
+	r->opening = false;
 	return code;
 }
 

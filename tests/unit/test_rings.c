@@ -534,6 +534,38 @@ TEST(open__another_runtime_came__passes_over_all_the_same)
 	has(0, "3 ");
 }
 
+/* They changed at each look while it was opened. */
+TEST(open__runtimes_keep_changing__passes_over_all_the_same)
+{
+	work(3);
+	process.root.changes += 2;
+	process.runtime.changes -= 2;
+	process.keep_changes = 1000;
+	open_rings();
+	process.keep_changes = 0;
+	copy(false); /* finds the runtimes */
+	copy(false);
+	work(1);
+	copy(true);
+	has(0, "3 ");
+}
+
+/* As by a signal: there is a last round all the same. */
+TEST(open__stopped_before_the_last_ring__passes_over_all_the_same)
+{
+	unsigned left = 2;
+	const struct rings_stop stop = { is_time, &left };
+
+	work(3);
+	share(0, true);
+	assert_int_equal(rings_open(&process.rings, NULL, &process.writer,
+				    process.keep_ns, &stop),
+			 -EINTR);
+	copy(true);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(rings_stream(process.rings, i)->written, 0);
+}
+
 /* The file's record of a poll that had begun before. */
 static struct trace_before before(void)
 {
