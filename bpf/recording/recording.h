@@ -30,8 +30,8 @@
  * @signals: the signals that end the recording; blocked
  * @signalled: number of these signals received
  * @end_ns: when the recording ends by itself, CLOCK_MONOTONIC
- * @cpu_ns: CPU time of this thread at which the last round must end; 0: the recording
- *          still goes on
+ * @cpu_ns: CPU time of this thread at which the search for rings, or the last round, must
+ *          end; 0: the recording goes on
  * @cut: the last round did not copy all events
  */
 struct recording {
