@@ -150,7 +150,7 @@ expect 'gone' exited 1
 # It executes another program: that ends the command as well.
 start changed "$watched" exec
 run_beside 4002 perf -p "${pids[changed]}"
-sleep 0.1
+watches
 echo >&"${inputs[changed]}"
 await "$ours"
 expect 'another program' exited 0
