@@ -36,7 +36,7 @@ LIKE_PROGRAM_USES = (
 # The rooms of bench/. Its examples are independent programs.
 BENCH = (
     "kernels harness clients workloads workloads/tasks workloads/fork_join workloads/io "
-    "report/diff report peers simulator kv examples"
+    "report/diff report peers simulator kv load examples"
 ).split()
 # The greatest number of files in a room.
 ROOM_FILES = 20

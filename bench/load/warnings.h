@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* warnings.h - reasons for which figures may tell about the generator, or mislead */
+#ifndef SKUA_BENCH_LOAD_WARNINGS_H
+#define SKUA_BENCH_LOAD_WARNINGS_H
+
+#include "bench/load/drive.h"
+
+#define WARNINGS_MAX 6
+
+struct warnings {
+	unsigned count;
+	char text[WARNINGS_MAX][200];
+};
+
+/* warnings_find - list the warnings about a run */
+void warnings_find(const struct drive *drive, struct warnings *out);
+
+#endif
