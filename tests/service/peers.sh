@@ -63,6 +63,32 @@ fi
 expect 'building what can be built' exited 0
 expect 'building leaves the tree alone' diff "$scratch/before" <(files)
 
+# --- key-value servers ----------------------------------------------------------
+
+stores=("$folder"/peers/skua-kv-*)
+if [[ ${stores[0]} == *-\* ]]; then
+	echo "no key-value server of a peer can be built here"
+else
+	needs "$folder/load/skua-load"
+	run python3 -B tests/service/kv_peers.py "$folder/load/skua-load" "${stores[@]}"
+	expect 'key-value servers of the peers' exited 0
+fi
+refuses_store()
+{
+	local text=$1 store
+	shift
+	for store in "${stores[@]}"; do
+		[[ ! -x $store ]] && continue
+		run "$store" "$@"
+		expect "${store##*/} $*" exited 2
+		expect "${store##*/} $*" err_lines 1
+		expect "${store##*/} $*" err_has "$text"
+	done
+}
+refuses_store "--port is '65536'; allowed: 0 to 65535" --port 65536
+refuses_store "--workers is '0'; allowed: 1 to 1024" --workers 0
+refuses_store 'allowed: --port PORT, --workers N' --wrong 1
+
 # --- what a peer prints -------------------------------------------------------
 
 # same FILE WORKLOAD PEER - the JSON in $scratch/out is what the contract says, and
