@@ -139,6 +139,28 @@ fi
 
 python3 -B "$here/load_hostile.py" "$load" || failed=1
 
+# --- the comparison -----------------------------------------------------------------
+
+# Where programs cannot be kept on CPUs 0 and 1, there is nothing to compare on.
+tested=(bench/load/compare.py --build "$build")
+refuses 2 "'nix'; allowed: skua-kv, redis" --servers nix
+refuses 2 'argument --cases' --cases max-2
+run --cases max-16 --rate 0 --show --out "$scratch/none"
+expect 'compare.py, nothing measured' exited 0
+if taskset -c 0,1 true 2>/dev/null && [[ $redis ]]; then
+	run --servers skua-kv,redis --cases max-16,rate-16-50 --rounds 1 --seconds 0.1 \
+		--warm-up 0 --out "$scratch/runs" -- --keys 1000
+	expect 'compare.py' exited 0
+	expect 'compare.py' out_has 'max-16: as many as the server answers'
+	expect 'compare.py' out_has '| skua-kv | '
+	cp "$scratch/out" "$scratch/first"
+	run --show --out "$scratch/runs"
+	expect 'compare.py --show' diff "$scratch/out" "$scratch/first"
+	run --servers redis --cases rate-1-80 --out "$scratch/runs"
+	expect 'compare.py without a rate' exited 1
+	expect 'compare.py without a rate' err_has 'the rate of Redis is not known: run max-1'
+fi
+
 if [[ ! $redis ]] && ((!failed)); then
 	echo "passed except for what needs packages: redis-tools"
 	exit 77
