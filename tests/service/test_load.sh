@@ -80,7 +80,7 @@ measure()
 	loads 'd["arrived"] % 16 == 0' --rate 20000 --pipeline 16
 	loads 'd["late_ns"] is None and d["params"]["rate"] is None' \
 		--rate max --pipeline 16 --connections 3
-	loads True --rate max --mix 0:1 --value-size 300000 --connections 2 --pipeline 5
+	loads True --rate max --mix 0:1 --value-size 30000 --connections 2 --pipeline 5 --seconds 0.5
 	loads True --rate 500 --mix 1:0 --value-size 300000 --pid "$pid"
 	run --port "$port" --rate 1000 --seconds 0.1 --warm-up 0 --grace 60
 	expect "$name, text" exited 0
