@@ -135,10 +135,13 @@ static void accept_all(struct skua_fiber *self)
 /* Remove keys that have expired from all stripes. */
 static void sweep(void)
 {
+	struct garbage garbage = { NULL, NULL };
+
 	for (unsigned i = 0; i < STORE_STRIPES; i++) {
 		struct stripe *stripe = &server.store->stripes[i];
 
-		while (store_sweep(server.store, stripe))
+		while (store_sweep(server.store, stripe, &garbage) ||
+		       garbage_free(&garbage))
 			skua_yield();
 	}
 }

@@ -394,7 +394,7 @@ TEST(store_sweep__expired_keys__removed)
 	lock_all(false);
 	for (unsigned round = 0; round < 100; round++)
 		for (unsigned i = 0; i < STORE_STRIPES; i++)
-			while (store_sweep(store, &store->stripes[i]))
+			while (store_sweep(store, &store->stripes[i], &garbage))
 				;
 	assert_int_equal(store_count(store), KEYS / 2);
 	assert_int_equal(store_count_expiring(store), KEYS / 2);

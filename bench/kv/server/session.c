@@ -19,6 +19,7 @@ bool session_begin(struct server *server, struct session *session)
 	bool room;
 
 	session->server = server;
+	session->clock.garbage = &session->garbage;
 	session->reply.version = 2;
 	session->version = 2;
 	session->reply.limit = setting(&server->settings.max_reply);

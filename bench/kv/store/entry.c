@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "bench/kv/store/map.h"
+
 /* The memory that malloc() takes for a size, about: a header, and multiples of 16 bytes. */
 static size_t allocated(size_t size)
 {
@@ -17,7 +19,14 @@ static size_t entry_size(size_t key_size, size_t room)
 
 const char *entry_type(const struct entry *entry)
 {
-	return entry->kind == ENTRY_LIST ? "list" : "string";
+	switch (entry->kind) {
+	case ENTRY_LIST:
+		return "list";
+	case ENTRY_MAP:
+		return "hash";
+	default:
+		return "string";
+	}
 }
 
 struct entry *entry_create(struct bytes key, size_t room)
@@ -59,6 +68,21 @@ struct entry *entry_create_list(struct bytes key)
 	return entry;
 }
 
+struct entry *entry_create_map(struct bytes key)
+{
+	struct entry *entry = entry_create(key, 0);
+
+	if (!entry)
+		return NULL;
+	entry->map = map_create();
+	if (!entry->map) {
+		free(entry);
+		return NULL;
+	}
+	entry->kind = ENTRY_MAP;
+	return entry;
+}
+
 /* Drop what the value has outside of the entry. */
 static void drop_value(struct entry *entry)
 {
@@ -66,12 +90,40 @@ static void drop_value(struct entry *entry)
 		blob_drop(entry->blob);
 	else if (entry->kind == ENTRY_LIST)
 		list_free(entry->list);
+	else if (entry->kind == ENTRY_MAP)
+		map_free(entry->map);
 }
 
 void entry_free(struct entry *entry)
 {
 	drop_value(entry);
 	free(entry);
+}
+
+/* Elements, or fields, that are freed at once. */
+#define FREED_AT_ONCE 64u
+
+bool entry_is_large(const struct entry *entry)
+{
+	if (entry->kind == ENTRY_LIST)
+		return entry->list->count > FREED_AT_ONCE;
+	return entry->kind == ENTRY_MAP &&
+	       map_count(entry->map) > FREED_AT_ONCE;
+}
+
+bool entry_free_some(struct entry *entry)
+{
+	bool more = false;
+
+	if (entry->kind == ENTRY_LIST)
+		more = list_free_some(entry->list);
+	else if (entry->kind == ENTRY_MAP)
+		more = map_free_some(entry->map);
+	else
+		drop_value(entry);
+	if (!more)
+		free(entry);
+	return more;
 }
 
 size_t entry_memory(const struct entry *entry)
@@ -82,6 +134,8 @@ size_t entry_memory(const struct entry *entry)
 		size += allocated(sizeof(struct blob) + entry->blob->room);
 	else if (entry->kind == ENTRY_LIST)
 		size += list_memory(entry->list);
+	else if (entry->kind == ENTRY_MAP)
+		size += map_memory(entry->map);
 	return size;
 }
 

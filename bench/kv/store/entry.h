@@ -13,10 +13,19 @@
 #include "bench/kv/resp/number.h"
 #include "bench/kv/store/list.h"
 
+struct map;
+
 /* The longest string that is kept beside its key, in bytes. */
 #define ENTRY_MAX_INLINE 4096u
 
-enum entry_kind { ENTRY_INLINE, ENTRY_NUMBER, ENTRY_BLOB, ENTRY_LIST };
+/* The kinds of strings come first. */
+enum entry_kind {
+	ENTRY_INLINE,
+	ENTRY_NUMBER,
+	ENTRY_BLOB,
+	ENTRY_LIST,
+	ENTRY_MAP
+};
 
 /**
  * struct entry - a key and its value
@@ -34,6 +43,7 @@ struct entry {
 		int64_t number;
 		struct blob *blob;
 		struct list *list;
+		struct map *map;
 	};
 	uint32_t key_size;
 	uint16_t size, room;
@@ -49,7 +59,7 @@ static inline struct bytes entry_key(const struct entry *entry)
 /* entry_is_string - tell whether the value is a string, of any kind */
 static inline bool entry_is_string(const struct entry *entry)
 {
-	return entry->kind != ENTRY_LIST;
+	return entry->kind < ENTRY_LIST;
 }
 
 /* entry_type - return the name of the type of the value */
@@ -62,8 +72,18 @@ struct entry *entry_create(struct bytes key, size_t room);
 /* entry_create_list - make an entry with an empty list. Return: NULL: no memory */
 struct entry *entry_create_list(struct bytes key);
 
+/* entry_create_map - make an entry with an empty map. Return: NULL: no memory */
+struct entry *entry_create_map(struct bytes key);
+
 /* entry_free - free an entry and its value */
 void entry_free(struct entry *entry);
+
+/* entry_is_large - tell whether it takes long to free the entry */
+bool entry_is_large(const struct entry *entry);
+
+/* entry_free_some - free a part of an entry, about as long as a poll may take. Return:
+ * whether there is more */
+bool entry_free_some(struct entry *entry);
 
 /* entry_memory - return the memory that an entry and its value use, in bytes */
 size_t entry_memory(const struct entry *entry);

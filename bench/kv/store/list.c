@@ -22,17 +22,32 @@ struct list *list_create(void)
 	return list;
 }
 
+/* Free the first chunk. */
+static void free_chunk(struct list *list)
+{
+	struct list_chunk *chunk = list->head;
+
+	list->head = chunk->after;
+	for (uint32_t i = chunk->first; i < chunk->end; i++)
+		free(chunk->items[i]);
+	free(chunk);
+}
+
 void list_free(struct list *list)
 {
-	struct list_chunk *chunk = list->head, *after;
-
-	for (; chunk; chunk = after) {
-		after = chunk->after;
-		for (uint32_t i = chunk->first; i < chunk->end; i++)
-			free(chunk->items[i]);
-		free(chunk);
-	}
+	while (list->head)
+		free_chunk(list);
 	free(list);
+}
+
+bool list_free_some(struct list *list)
+{
+	for (int i = 0; i < 4 && list->head; i++)
+		free_chunk(list);
+	if (list->head)
+		return true;
+	free(list);
+	return false;
 }
 
 /* Link an empty chunk at the head, or at the tail. */

@@ -29,6 +29,10 @@ struct list {
 struct list *list_create(void);
 void list_free(struct list *list);
 
+/* list_free_some - free some of the elements. Return: whether there are more; if there are
+ * not, the list is freed, too */
+bool list_free_some(struct list *list);
+
 static inline size_t list_memory(const struct list *list)
 {
 	return list->memory;

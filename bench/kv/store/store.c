@@ -116,7 +116,7 @@ static bool has_expired(const struct entry *entry, struct store_clock *clock)
 /* Free an entry now, or after the locks if that takes long. */
 static void discard(struct entry *entry, struct garbage *garbage)
 {
-	if (garbage && entry->kind == ENTRY_LIST && entry->list->count > 64) {
+	if (garbage && entry_is_large(entry)) {
 		entry->next = garbage->entries;
 		garbage->entries = entry;
 	} else {
@@ -168,7 +168,7 @@ struct entry **store_find(struct store *store, const struct key *key,
 		table_find(&stripe->table, key->hash, key->bytes);
 
 	if (entry && has_expired(*entry, clock)) {
-		remove_key(store, key, NULL, true);
+		remove_key(store, key, clock->garbage, true);
 		return NULL;
 	}
 	return entry;
@@ -209,15 +209,27 @@ void store_expire(struct store *store, const struct key *key,
 	touch(stripe, key, false);
 }
 
+/* @old: another entry of the key, which is removed; NULL: there is none. */
 static bool put_new(struct store *store, const struct key *key,
-		    struct bytes value, int64_t expires_ms)
+		    struct bytes value, int64_t expires_ms,
+		    const struct entry *old, struct garbage *garbage)
 {
 	struct entry *entry = entry_create(key->bytes, value.size);
 
 	if (!entry)
 		return false;
 	entry->expires_ms = expires_ms > 0 ? expires_ms : 0;
-	if (entry_set(&entry, value) && store_add(store, key, entry))
+	if (!entry_set(&entry, value)) {
+		entry_free(entry);
+		return false;
+	}
+	if (old) {
+		if (expires_ms < 0)
+			entry->expires_ms = old->expires_ms;
+		remove_key(store, key, garbage, false);
+	}
+	/* After a removal there is a place. */
+	if (store_add(store, key, entry))
 		return true;
 	entry_free(entry);
 	return false;
@@ -229,8 +241,9 @@ bool store_put(struct store *store, const struct key *key, struct bytes value,
 	struct entry **entry = store_find(store, key, clock);
 	size_t before;
 
-	if (!entry)
-		return put_new(store, key, value, expires_ms);
+	if (!entry || !entry_is_string(*entry))
+		return put_new(store, key, value, expires_ms,
+			       entry ? *entry : NULL, clock->garbage);
 	before = entry_memory(*entry);
 	if (!entry_set(entry, value))
 		return false;

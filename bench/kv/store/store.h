@@ -75,15 +75,21 @@ struct store {
 	struct stripe stripes[STORE_STRIPES];
 };
 
-/* struct store_clock - the time for the commands that run together; 0: not read yet */
-struct store_clock {
-	int64_t now_ms;
-};
-
 /* struct garbage - memory that is freed after the locks; zeroed at first */
 struct garbage {
 	struct entry *entries;
 	struct flushed *flushed;
+};
+
+/**
+ * struct store_clock - for the commands that run together
+ * @now_ms: the time; 0: not read yet
+ * @garbage: receives what takes long to free of keys that have expired or are replaced;
+ *           NULL: that is freed at once
+ */
+struct store_clock {
+	int64_t now_ms;
+	struct garbage *garbage;
 };
 
 /* store_create, store_destroy - make an empty store, NULL: no memory; free all */
@@ -218,8 +224,9 @@ void store_watch(struct store *store, struct watch *watch,
 void store_unwatch(struct store *store, struct watch *watch);
 
 /* store_sweep - remove some keys that have expired from a stripe. The stripe is not
- * locked. Return: whether there may be more */
-bool store_sweep(struct store *store, struct stripe *stripe);
+ * locked. @garbage: receives what takes long to free. Return: whether there may be more */
+bool store_sweep(struct store *store, struct stripe *stripe,
+		 struct garbage *garbage);
 
 /* garbage_free - free a part of the garbage, about as long as a poll may take. No lock.
  * Return: whether there is more */

@@ -26,9 +26,10 @@ static void find_expired(void *ctx, struct entry *entry)
 		found->entries[found->count++] = entry;
 }
 
-bool store_sweep(struct store *store, struct stripe *stripe)
+bool store_sweep(struct store *store, struct stripe *stripe,
+		 struct garbage *garbage)
 {
-	struct found found = { .count = 0 };
+	struct found found = { .clock.garbage = garbage };
 	unsigned buckets = 0;
 
 	/* Relaxed: the next sweep sees a key that is missed here. */
@@ -109,8 +110,10 @@ bool garbage_free(struct garbage *garbage)
 	struct flushed *flushed = garbage->flushed;
 
 	if (entry) {
-		garbage->entries = entry->next;
-		entry_free(entry);
+		struct entry *next = entry->next;
+
+		if (!entry_free_some(entry))
+			garbage->entries = next;
 		return true;
 	}
 	if (!flushed)

@@ -345,24 +345,44 @@ uint64_t table_scan(const struct table *table, uint64_t cursor,
 	return cursor;
 }
 
+/* Visit the entries of a bucket, and make it empty. */
+static void clear_bucket(struct bucket *bucket,
+			 void (*visit)(void *ctx, struct entry *entry),
+			 void *ctx)
+{
+	struct bucket *more = next_of(bucket), *next;
+
+	visit_chain(bucket, visit, ctx);
+	for (; more; more = next) {
+		next = next_of(more);
+		free(more);
+	}
+	bucket->bits = 0;
+}
+
 void table_clear(struct table *table,
 		 void (*visit)(void *ctx, struct entry *entry), void *ctx)
 {
-	for (int array = 0; array < 2; array++) {
-		struct bucket *buckets = table->buckets[array];
+	while (table_free_some(table, UINT64_MAX, visit, ctx))
+		;
+}
 
-		for (uint64_t i = 0; buckets && i <= table->masks[array]; i++) {
-			struct bucket *more = next_of(&buckets[i]), *next;
+bool table_free_some(struct table *table, uint64_t count,
+		     void (*visit)(void *ctx, struct entry *entry), void *ctx)
+{
+	/* A bucket has about three entries. */
+	uint64_t left = count / 3 + 1;
 
-			visit_chain(&buckets[i], visit, ctx);
-			for (; more; more = next) {
-				next = next_of(more);
-				free(more);
-			}
-		}
-		free_array(buckets, table->masks[array]);
+	/* The buckets that were moved are empty; the others follow them in turn. */
+	while (table->buckets[0] && left--) {
+		clear_bucket(&table->buckets[0][table->moved], visit, ctx);
+		if (++table->moved > table->masks[0])
+			finish_move(table);
 	}
+	if (table->buckets[0])
+		return true;
 	table_forget(table);
+	return false;
 }
 
 void table_prefetch(const struct table *table, uint64_t hash)

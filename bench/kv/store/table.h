@@ -79,6 +79,12 @@ uint64_t table_scan(const struct table *table, uint64_t cursor,
 void table_clear(struct table *table,
 		 void (*visit)(void *ctx, struct entry *entry), void *ctx);
 
+/* table_free_some - remove about @count entries, and call @visit for each. Afterwards only
+ * this function and table_clear() may be called. Return: false: none is left, and the table
+ * is freed */
+bool table_free_some(struct table *table, uint64_t count,
+		     void (*visit)(void *ctx, struct entry *entry), void *ctx);
+
 /* table_count - return the number of entries. Any thread, without the lock. */
 static inline uint64_t table_count(const struct table *table)
 {
