@@ -102,6 +102,9 @@ static inline struct entry **call_find(struct call *call)
 /* call_number - read an argument as an integer. Return: false: the reply is an error */
 bool call_number(struct call *call, size_t i, int64_t *out);
 
+/* reply_string - reply with a string; a large one is shared, not copied */
+void reply_string(struct reply *reply, const struct entry *entry);
+
 /* Replies of many commands. */
 void call_syntax_error(struct call *call);
 void call_wrong_type(struct call *call);
@@ -163,6 +166,20 @@ void run_command_info(struct call *call);
 void run_config_get(struct call *call);
 void run_config_set(struct call *call);
 void run_shutdown(struct call *call);
+void run_hdel(struct call *call); /* hashes.c */
+void run_hexists(struct call *call);
+void run_hget(struct call *call);
+void run_hgetall(struct call *call);
+void run_hincrby(struct call *call);
+void run_hkeys(struct call *call);
+void run_hlen(struct call *call);
+void run_hmget(struct call *call);
+void run_hmset(struct call *call);
+void run_hscan(struct call *call);
+void run_hset(struct call *call);
+void run_hsetnx(struct call *call);
+void run_hstrlen(struct call *call);
+void run_hvals(struct call *call);
 void run_info(struct call *call); /* info.c */
 
 /* client_set_name - set the name of the client. Return: false: it has characters that are

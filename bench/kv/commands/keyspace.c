@@ -2,12 +2,9 @@
 /* keyspace.c - commands on all keys */
 #include "bench/kv/commands/command.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-
 #include <skua/fiber.h>
 
+#include "bench/kv/commands/cursor.h"
 #include "bench/kv/store/glob.h"
 
 /* In EXEC, the stripes are locked already. */
@@ -60,8 +57,7 @@ void run_flush(struct call *call)
 struct search {
 	struct call *call;
 	struct reply *reply;
-	struct bytes pattern, type;
-	bool all;
+	struct cursor_options options;
 	size_t found, seen;
 };
 
@@ -71,9 +67,10 @@ static void visit(void *ctx, struct entry *entry)
 	struct bytes key = entry_key(entry);
 
 	search->seen++;
-	if (!search->all && !glob_match(search->pattern, key, false))
+	if (!cursor_matches(&search->options, key))
 		return;
-	if (search->type.data && !bytes_is(search->type, entry_type(entry)))
+	if (search->options.type.data &&
+	    !bytes_is(search->options.type, entry_type(entry)))
 		return;
 	if (entry->expires_ms &&
 	    entry->expires_ms <= store_now_ms(&search->call->session->clock))
@@ -111,8 +108,9 @@ void run_keys(struct call *call)
 {
 	struct search search = { .call = call,
 				 .reply = call->reply,
-				 .pattern = call->argv[1],
-				 .all = glob_is_all(call->argv[1]) };
+				 .options = {
+					 .pattern = call->argv[1],
+					 .all = glob_is_all(call->argv[1]) } };
 	size_t place = reply_array_later(call->reply);
 	uint64_t cursor = 0;
 
@@ -132,61 +130,19 @@ void run_keys(struct call *call)
 	reply_array_count(call->reply, place, search.found);
 }
 
-/* Read the cursor. Return: false: the reply is an error. */
-static bool read_cursor(struct call *call, uint64_t *out)
-{
-	char text[32], *end;
-	size_t size = call->argv[1].size;
-
-	if (size > 0 && size < sizeof(text)) {
-		memcpy(text, call->argv[1].data, size);
-		text[size] = '\0';
-		errno = 0;
-		*out = strtoul(text, &end, 10);
-		if (!isspace((unsigned char)text[0]) && !*end && !errno)
-			return true;
-	}
-	REPLY_TEXT(call->reply, "-ERR invalid cursor");
-	return false;
-}
-
-/* Read the options. Return: false: the reply is an error. */
-static bool scan_options(struct call *call, struct search *search,
-			 int64_t *count)
-{
-	for (size_t i = 2; i < call->argc; i += 2) {
-		bool more = i + 1 < call->argc;
-
-		if (bytes_is(call->argv[i], "count") && more) {
-			if (!call_number(call, i + 1, count))
-				return false;
-			if (*count > 0)
-				continue;
-		} else if (bytes_is(call->argv[i], "match") && more) {
-			search->pattern = call->argv[i + 1];
-			search->all = glob_is_all(search->pattern);
-			continue;
-		} else if (bytes_is(call->argv[i], "type") && more) {
-			search->type = call->argv[i + 1];
-			continue;
-		}
-		call_syntax_error(call);
-		return false;
-	}
-	return true;
-}
-
 void run_scan(struct call *call)
 {
 	/* The keys come after the cursor, which is known last. */
-	struct reply keys = { .limit = call->reply->limit };
-	struct search search = { .call = call, .reply = &keys, .all = true };
-	int64_t count = 10;
+	struct reply keys = reply_part(call->reply);
+	struct search search = { .call = call, .reply = &keys };
 	uint64_t cursor;
+	int64_t count;
 	size_t left;
 
-	if (!read_cursor(call, &cursor) || !scan_options(call, &search, &count))
+	if (!cursor_read(call, 1, &cursor) ||
+	    !cursor_options(call, 2, true, &search.options))
 		return;
+	count = search.options.count;
 	/* Some buckets are empty. */
 	left = count < INT64_MAX / 10 ? (size_t)count * 10 : SIZE_MAX;
 	do {
@@ -196,7 +152,5 @@ void run_scan(struct call *call)
 	reply_array(call->reply, 2);
 	reply_bulk_number(call->reply, (int64_t)cursor);
 	reply_array(call->reply, search.found);
-	reply_raw(call->reply, keys.data, keys.used);
-	call->reply->failed |= keys.failed;
-	reply_free(&keys);
+	reply_join(call->reply, &keys);
 }

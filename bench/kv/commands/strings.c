@@ -4,8 +4,7 @@
 
 #include "bench/kv/commands/expiry.h"
 
-/* Reply with a string; a large one is shared, not copied. */
-static void reply_string(struct reply *reply, const struct entry *entry)
+void reply_string(struct reply *reply, const struct entry *entry)
 {
 	char scratch[NUMBER_ROOM];
 	struct bytes value;

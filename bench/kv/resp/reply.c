@@ -224,6 +224,33 @@ void reply_array_count(struct reply *r, size_t place, size_t count)
 			r->marks[i].at -= spare;
 }
 
+struct reply reply_part(const struct reply *r)
+{
+	return (struct reply){ .limit = r->limit, .version = r->version };
+}
+
+void reply_join(struct reply *r, struct reply *part)
+{
+	size_t base = r->used;
+
+	if (part->used)
+		reply_raw(r, part->data, part->used);
+	for (size_t i = 0; i < part->marked; i++) {
+		struct reply_mark mark = part->marks[i];
+
+		if (!make_mark_room(r)) {
+			r->failed = true;
+			break;
+		}
+		blob_take(mark.blob);
+		r->marks[r->marked++] =
+			(struct reply_mark){ base + mark.at, mark.blob };
+		r->waiting += mark.blob->size;
+	}
+	r->failed |= part->failed;
+	reply_free(part);
+}
+
 void reply_sent(struct reply *r)
 {
 	for (size_t i = 0; i < r->marked; i++)

@@ -97,6 +97,12 @@ void reply_set(struct reply *r, size_t count);
 size_t reply_array_later(struct reply *r);
 void reply_array_count(struct reply *r, size_t place, size_t count);
 
+/* reply_part - return an empty reply that is added to another one by reply_join() */
+struct reply reply_part(const struct reply *r);
+
+/* reply_join - add a part, and free it */
+void reply_join(struct reply *r, struct reply *part);
+
 /* reply_sent - all replies were sent: begin again, and keep little memory */
 void reply_sent(struct reply *r);
 
