@@ -83,6 +83,11 @@ def many_connections(server):
         equal(parse(first.run("DBSIZE")), CONNECTIONS, "DBSIZE")
         lines = parse(first.run("CLIENT", "LIST")).strip().split(b"\n")
         equal(len(lines), CONNECTIONS + 1, "CLIENT LIST")
+        ids = [int(line.split()[0][3:]) for line in lines]
+        equal(ids, sorted(set(ids), reverse=True), "the numbers of CLIENT LIST")
+        some = ids[:: 3] * 2 + [1 << 60]
+        lines = parse(first.run("CLIENT", "LIST", "ID", *some)).strip().split(b"\n")
+        equal([int(line.split()[0][3:]) for line in lines], ids[:: 3], "CLIENT LIST ID")
         for client in clients:
             client.socket.close()
         until(lambda: server.descriptors() <= before, "descriptors are left")
@@ -303,6 +308,21 @@ def no_room(server_program, workers):
             client.socket.close()
 
 
+def large_replies(server_program, workers):
+    """Replies that are still written count as memory."""
+    with Server(server_program, "--workers", str(workers), "--maxmemory", "20mb") as server:
+        with Client(server.port) as client, Client(server.port) as greedy:
+            for _ in range(10):
+                client.run("RPUSH", "l", *(["x" * 4000] * 100))
+            greedy.run("MULTI")
+            for _ in range(100):
+                greedy.run("LRANGE", "l", 0, -1)
+            greedy.send(encode("EXEC"))
+            equal(greedy.read_all(), b"", "the client with replies of 400 MB")
+            expect(server.most_memory() < 200 << 20, "the replies take memory")
+            equal(len(parse(client.run("LRANGE", "l", 0, -1))), 1000, "another client")
+
+
 def ends(server_program, workers):
     """SHUTDOWN and signals end the server, whatever its clients do."""
     for how in ("SHUTDOWN", signal.SIGINT):
@@ -326,7 +346,7 @@ def ends(server_program, workers):
 
 
 CASES = (many_connections, resets, atomic, watches, slow_reader, large_values, bytes_by_bytes,
-         announced, scans, expiry, no_room, ends)
+         announced, scans, expiry, no_room, large_replies, ends)
 ALONE = (resets, atomic, slow_reader, ends)
 
 
@@ -340,12 +360,12 @@ def main():
         for workers in (1, 2) if alone else (2,):
             began = time.monotonic()
             try:
-                if case in (no_room, ends):
+                if case in (no_room, large_replies, ends):
                     case(program, workers)
-                    continue
-                with Server(program, "--workers", str(workers)) as server:
-                    case(server)
-                    equal(server.process.poll(), None, "the server runs")
+                else:
+                    with Server(program, "--workers", str(workers)) as server:
+                        case(server)
+                        equal(server.process.poll(), None, "the server runs")
             except Exception as error:  # noqa: the other cases run as well
                 failed += 1
                 print(f"{case.__name__}, {workers} workers: {type(error).__name__}: {error}")

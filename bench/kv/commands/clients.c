@@ -2,7 +2,10 @@
 /* clients.c - CLIENT: the names of the clients, and what they do */
 #include "bench/kv/commands/command.h"
 
+#include <skua/fiber.h>
+
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The longest line of CLIENT LIST. */
 #define LINE 1024
@@ -65,8 +68,7 @@ void run_client_setinfo(struct call *call)
 
 	if (!is_library && !bytes_is(option, "lib-ver")) {
 		reply_error(call->reply, "ERR Unrecognized option '%.*s'",
-			    option.size > 128 ? 128 : (int)option.size,
-			    option.data);
+			    bytes_shown(option), option.data);
 	} else if (!is_name(call->argv[3])) {
 		reply_error(call->reply,
 			    "ERR %s cannot contain spaces, newlines or special "
@@ -115,64 +117,114 @@ void run_client_info(struct call *call)
 	reply_verbatim(call->reply, line, size);
 }
 
-/* Is the client one that was asked for? */
-static bool is_wanted(const struct call *call, const struct session *session)
-{
-	int64_t id;
+/**
+ * struct wanted - the clients that were asked for
+ * @ids, @count: their numbers, in order; NULL: all
+ */
+struct wanted {
+	int64_t *ids;
+	size_t count;
+};
 
-	if (call->argc < 4 || !bytes_is(call->argv[2], "id"))
-		return true;
-	for (size_t i = 3; i < call->argc; i++)
-		if (number_parse(call->argv[i], &id) &&
-		    id == (int64_t)session->id)
-			return true;
-	return false;
+static int compare(const void *a, const void *b)
+{
+	const int64_t *one = a, *two = b;
+
+	return (*one > *two) - (*one < *two);
+}
+
+static bool is_wanted(const struct wanted *wanted,
+		      const struct session *session)
+{
+	int64_t id = (int64_t)session->id;
+
+	return !wanted->ids ||
+	       bsearch(&id, wanted->ids, wanted->count, sizeof(id), compare);
+}
+
+/* Read the numbers. Return: false: the reply is an error. */
+static bool read_ids(struct call *call, struct wanted *wanted)
+{
+	wanted->ids = malloc((call->argc - 3) * sizeof(*wanted->ids));
+	if (!wanted->ids) {
+		call_no_memory(call);
+		return false;
+	}
+	for (size_t i = 3; i < call->argc; i++) {
+		int64_t *id = &wanted->ids[wanted->count++];
+
+		if (number_parse(call->argv[i], id) && *id > 0)
+			continue;
+		REPLY_TEXT(call->reply, "-ERR Invalid client ID");
+		free(wanted->ids);
+		return false;
+	}
+	qsort(wanted->ids, wanted->count, sizeof(*wanted->ids), compare);
+	return true;
 }
 
 /* Read the options: TYPE normal, or ID and numbers. Return: false: the reply is an
  * error. */
-static bool list_options(struct call *call)
+static bool list_options(struct call *call, struct wanted *wanted)
 {
-	int64_t id;
-
 	if (call->argc == 2)
 		return true;
 	if (call->argc == 4 && bytes_is(call->argv[2], "type")) {
 		if (bytes_is(call->argv[3], "normal"))
 			return true;
 		reply_error(call->reply, "ERR Unknown client type '%.*s'",
-			    call->argv[3].size > 128 ? 128
-						     : (int)call->argv[3].size,
-			    call->argv[3].data);
+			    bytes_shown(call->argv[3]), call->argv[3].data);
 		return false;
 	}
-	if (call->argc > 3 && bytes_is(call->argv[2], "id")) {
-		for (size_t i = 3; i < call->argc; i++) {
-			if (!number_parse(call->argv[i], &id) || id <= 0) {
-				REPLY_TEXT(call->reply,
-					   "-ERR Invalid client ID");
-				return false;
-			}
-		}
-		return true;
-	}
+	if (call->argc > 3 && bytes_is(call->argv[2], "id"))
+		return read_ids(call, wanted);
 	call_syntax_error(call);
 	return false;
+}
+
+/* Sessions that are described, and looked at, while the list is locked: some ten
+ * microseconds. */
+#define DESCRIBED 32
+#define SEEN      1024
+
+/* Describe some sessions. @below: the numbers of those that are left are smaller. The list
+ * has the newest session first. Return: whether there are more */
+static bool list_some(struct call *call, const struct wanted *wanted,
+		      struct reply *lines, uint64_t *below)
+{
+	unsigned described = 0, seen = 0;
+	struct session *s;
+	char line[LINE];
+
+	clients_lock(call->server);
+	s = call->server->first;
+	while (s && s->id >= *below)
+		s = s->next;
+	for (; s && described < DESCRIBED && seen < SEEN; s = s->next) {
+		*below = s->id;
+		seen++;
+		if (!is_wanted(wanted, s))
+			continue;
+		reply_raw(lines, line, describe(s, line));
+		described++;
+	}
+	clients_unlock(call->server);
+	return s;
 }
 
 void run_client_list(struct call *call)
 {
 	/* The lines, collected as a reply. */
-	struct reply lines = { .limit = call->reply->limit };
-	char line[LINE];
+	struct reply lines = reply_part(call->reply);
+	struct wanted wanted = { NULL, 0 };
+	uint64_t below = UINT64_MAX;
 
-	if (!list_options(call))
+	if (!list_options(call, &wanted))
 		return;
-	clients_lock(call->server);
-	for (struct session *s = call->server->first; s; s = s->next)
-		if (is_wanted(call, s))
-			reply_raw(&lines, line, describe(s, line));
-	clients_unlock(call->server);
+	while (list_some(call, &wanted, &lines, &below))
+		if (!call->session->locked)
+			skua_yield();
+	free(wanted.ids);
 	reply_verbatim(call->reply, lines.data, lines.used);
 	call->reply->failed |= lines.failed;
 	reply_free(&lines);

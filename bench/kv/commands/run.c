@@ -41,20 +41,14 @@ bool call_number(struct call *call, size_t i, int64_t *out)
 
 /* ---- checks ------------------------------------------------------------------- */
 
-/* The precision of printf() for bytes, of which it shows 128 at most. */
-static int shown(struct bytes bytes)
-{
-	return bytes.size > 128 ? 128 : (int)bytes.size;
-}
-
 static void unknown_command(struct session *session, size_t argc,
 			    const struct bytes *argv)
 {
 	char args[300] = "";
 	int used = 0;
 
-	for (size_t i = 1; i < argc && used < 128; i++) {
-		int most = 128 - used;
+	for (size_t i = 1; i < argc && used < BYTES_SHOWN; i++) {
+		int most = BYTES_SHOWN - used;
 
 		if ((size_t)most > argv[i].size)
 			most = (int)argv[i].size;
@@ -63,7 +57,7 @@ static void unknown_command(struct session *session, size_t argc,
 	}
 	reply_error(&session->reply,
 		    "ERR unknown command '%.*s', with args beginning with: %s",
-		    shown(argv[0]), argv[0].data, args);
+		    bytes_shown(argv[0]), argv[0].data, args);
 }
 
 static bool arity_fits(const struct command *command, size_t argc)
@@ -93,7 +87,7 @@ static const struct command *find(struct session *session, size_t argc,
 			reply_error(&session->reply,
 				    "ERR unknown subcommand '%.*s'. Try %s "
 				    "HELP.",
-				    shown(argv[1]), argv[1].data, upper);
+				    bytes_shown(argv[1]), argv[1].data, upper);
 			return NULL;
 		}
 		command = sub;

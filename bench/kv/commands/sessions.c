@@ -125,8 +125,7 @@ static bool hello_options(struct call *call)
 		} else {
 			reply_error(call->reply,
 				    "ERR Syntax error in HELLO option '%.*s'",
-				    word.size > 128 ? 128 : (int)word.size,
-				    word.data);
+				    bytes_shown(word), word.data);
 			return false;
 		}
 	}

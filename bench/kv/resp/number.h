@@ -25,6 +25,15 @@ static inline bool bytes_is(struct bytes bytes, const char *word)
 	       strncasecmp(bytes.data, word, bytes.size) == 0;
 }
 
+/* The most bytes of an argument that an error shows, as in Redis. */
+#define BYTES_SHOWN 128
+
+/* bytes_shown - return the precision with which printf() shows an argument */
+static inline int bytes_shown(struct bytes bytes)
+{
+	return bytes.size > BYTES_SHOWN ? BYTES_SHOWN : (int)bytes.size;
+}
+
 /* bytes_equal - tell whether two sequences of bytes are the same */
 static inline bool bytes_equal(struct bytes a, struct bytes b)
 {
