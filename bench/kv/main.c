@@ -83,13 +83,11 @@ static int set(const char *name, const char *value)
 {
 	struct bytes name_bytes = { name, strlen(name) };
 	const char *error;
-	bool unknown;
 
 	if (!value)
 		return 0;
 	error = settings_write(&server.settings, name_bytes,
-			       (struct bytes){ value, strlen(value) },
-			       &unknown);
+			       (struct bytes){ value, strlen(value) });
 	if (!error)
 		return 0;
 	fprintf(stderr, "skua-kv: %s %s: %s\n", name, value, error);

@@ -164,37 +164,88 @@ void run_config_get(struct call *call)
 	clients_unlock(call->server);
 }
 
+static void set_error(struct call *call, size_t i, const char *error)
+{
+	reply_error(call->reply,
+		    "ERR CONFIG SET failed (possibly related to argument "
+		    "'%.*s') - %s",
+		    bytes_shown(call->argv[i]), call->argv[i].data, error);
+}
+
+/* Is the setting of argument @i one of those before it? */
+static bool is_repeated(const struct call *call, size_t i)
+{
+	for (size_t k = 2; k < i; k += 2)
+		if (call->argv[k].size == call->argv[i].size &&
+		    !strncasecmp(call->argv[k].data, call->argv[i].data,
+				 call->argv[i].size))
+			return true;
+	return false;
+}
+
+/* Check the names of the settings, as Redis does before it sets any. Return: false: the
+ * reply is an error. */
+static bool check_names(struct call *call)
+{
+	for (size_t i = 2; i < call->argc; i += 2) {
+		struct bytes name = call->argv[i];
+		bool refused;
+
+		if (!settings_know(name, call->argv[i + 1], &refused)) {
+			reply_error(call->reply,
+				    "ERR Unknown option or number of arguments "
+				    "for CONFIG SET - '%.*s'",
+				    bytes_shown(name), name.data);
+			return false;
+		}
+		if (refused)
+			set_error(call, i, "can't set immutable config");
+		else if (is_repeated(call, i))
+			set_error(call, i, "duplicate parameter");
+		else
+			continue;
+		return false;
+	}
+	return true;
+}
+
+/* Change settings. Return: the argument that is wrong, with its error; 0: none. */
+static size_t change(const struct call *call, struct settings *settings,
+		     const char **error)
+{
+	for (size_t i = 2; i < call->argc; i += 2) {
+		*error = settings_write(settings, call->argv[i],
+					call->argv[i + 1]);
+		if (*error)
+			return i;
+	}
+	return 0;
+}
+
 void run_config_set(struct call *call)
 {
+	struct settings trial;
+	const char *error;
+	size_t wrong;
+
 	if (call->argc % 2) {
 		call_syntax_error(call);
 		return;
 	}
-	for (size_t i = 2; i < call->argc; i += 2) {
-		struct bytes name = call->argv[i];
-		int shown = name.size > 128 ? 128 : (int)name.size;
-		const char *error;
-		bool unknown;
-
-		clients_lock(call->server); /* for the password */
-		error = settings_write(&call->server->settings, name,
-				       call->argv[i + 1], &unknown);
-		clients_unlock(call->server);
-		if (!error)
-			continue;
-		if (unknown)
-			reply_error(call->reply,
-				    "ERR Unknown option or number of arguments "
-				    "for CONFIG SET - '%.*s'",
-				    shown, name.data);
-		else
-			reply_error(call->reply,
-				    "ERR CONFIG SET failed (possibly related "
-				    "to argument '%.*s') - %s",
-				    shown, name.data, error);
+	if (!check_names(call))
 		return;
-	}
-	reply_ok(call->reply);
+	/* All of them, or none: a copy has the changes first. The lock is for the
+	 * password, and all writers of settings have it. */
+	clients_lock(call->server);
+	trial = call->server->settings;
+	wrong = change(call, &trial, &error);
+	if (!wrong)
+		change(call, &call->server->settings, &error);
+	clients_unlock(call->server);
+	if (wrong)
+		set_error(call, wrong, error);
+	else
+		reply_ok(call->reply);
 }
 
 void run_shutdown(struct call *call)

@@ -31,6 +31,8 @@ static const struct {
 	{ "timeout", FIXED, 0, "0", 0, 0 },
 };
 
+#define SETTINGS (sizeof(names) / sizeof(names[0]))
+
 void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof(*settings));
@@ -46,7 +48,7 @@ const char *settings_read(const struct settings *settings, unsigned i,
 {
 	const char *at = (const char *)settings;
 
-	if (i >= sizeof(names) / sizeof(names[0]))
+	if (i >= SETTINGS)
 		return NULL;
 	*name = names[i].name;
 	if (names[i].kind == FIXED)
@@ -96,24 +98,36 @@ static const char *set_password(struct settings *settings, struct bytes value)
 	return NULL;
 }
 
-const char *settings_write(struct settings *settings, struct bytes name,
-			   struct bytes value, bool *unknown)
+/* Return the number of a setting; that of all settings: there is none. */
+static unsigned find(struct bytes name)
 {
-	unsigned i = 0, count = sizeof(names) / sizeof(names[0]);
+	unsigned i = 0;
+
+	while (i < SETTINGS && !bytes_is(name, names[i].name))
+		i++;
+	return i;
+}
+
+bool settings_know(struct bytes name, struct bytes value, bool *refused)
+{
+	unsigned i = find(name);
+
+	*refused = i < SETTINGS && names[i].kind == FIXED &&
+		   !bytes_is(value, names[i].fixed);
+	return i < SETTINGS;
+}
+
+const char *settings_write(struct settings *settings, struct bytes name,
+			   struct bytes value)
+{
+	unsigned i = find(name);
 	uint64_t number;
 	int64_t signed_number;
 
-	while (i < count && !bytes_is(name, names[i].name))
-		i++;
-	*unknown = i == count;
-	if (*unknown)
-		return "";
+	if (names[i].kind == FIXED)
+		return NULL;
 	if (names[i].kind == PASSWORD)
 		return set_password(settings, value);
-	if (names[i].kind == FIXED)
-		return bytes_is(value, names[i].fixed)
-			       ? NULL
-			       : "can't set immutable config";
 	if (names[i].kind == MEMORY) {
 		if (!memory_parse(value, &number))
 			return "argument must be a memory value";

@@ -62,10 +62,14 @@ void settings_init(struct settings *settings);
 const char *settings_read(const struct settings *settings, unsigned i,
 			  const char **name, char text[NUMBER_ROOM + 1]);
 
-/* settings_write - change a setting. Return: NULL; or the error. *@unknown: there is no
- * such setting */
+/* settings_know - tell whether there is such a setting. *@refused: it has one value only,
+ * which is another one */
+bool settings_know(struct bytes name, struct bytes value, bool *refused);
+
+/* settings_write - change a setting that settings_know() knows, and has not refused.
+ * Return: NULL; or the error */
 const char *settings_write(struct settings *settings, struct bytes name,
-			   struct bytes value, bool *unknown);
+			   struct bytes value);
 
 /* memory_parse - read a size such as 100mb. Return: false: it is none */
 bool memory_parse(struct bytes text, uint64_t *out);
