@@ -125,7 +125,7 @@ static bool receive(struct connection *c)
 /* Send all replies. Return: false: the connection cannot go on. */
 static bool send_replies(struct connection *c)
 {
-	return output_send(c->session.server, c->io, &c->session.reply);
+	return output_send(c->io, &c->session.reply);
 }
 
 /* ---- commands ----------------------------------------------------------------- */

@@ -6,8 +6,6 @@
 
 /* Pieces of one write. */
 #define PIECES 64
-/* A buffer of more bytes counts among the large ones. */
-#define LARGE_ROOM 131072u
 
 /* A place in the replies: @mark large values, and @at bytes of the buffer are sent, and
  * @inside bytes of the next large value. */
@@ -90,22 +88,14 @@ static bool send_all(struct skua_io io, const struct reply *r)
 	       0;
 }
 
-bool output_send(struct server *server, struct skua_io io, struct reply *r)
+bool output_send(struct skua_io io, struct reply *r)
 {
-	int64_t large = (int64_t)(r->room > LARGE_ROOM ? r->room : 0);
-	bool sent;
-
 	if (r->failed)
 		return false;
 	if (r->waiting == 0)
 		return true;
-	if (!large) {
-		sent = send_all(io, r);
-	} else {
-		sent = session_buffers(server, large) && send_all(io, r);
-		session_buffers(server, -large);
-	}
-	if (sent)
-		reply_sent(r);
-	return sent;
+	if (!send_all(io, r))
+		return false;
+	reply_sent(r);
+	return true;
 }

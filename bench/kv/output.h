@@ -5,16 +5,15 @@
 
 #include <skua/io.h>
 
-#include "bench/kv/server/session.h"
+#include "bench/kv/resp/reply.h"
 
 /**
  * output_send - send all replies, and wait until the client has taken them
- * @server: has the limit of large buffers
  * @reply: empty afterwards
  *
  * In a fiber, with cancels masked. Return: false: the connection cannot go on: it is gone,
- * a reply has failed, or too much memory would wait with it.
+ * or a reply has failed.
  */
-bool output_send(struct server *server, struct skua_io io, struct reply *reply);
+bool output_send(struct skua_io io, struct reply *reply);
 
 #endif

@@ -141,6 +141,11 @@ class Server:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
+    def most_memory(self):
+        """Return the largest resident memory so far, in bytes."""
+        with open(f"/proc/{self.process.pid}/status") as file:
+            return next(int(l.split()[1]) << 10 for l in file if l.startswith("VmHWM"))
+
     def memory(self):
         """Return the resident memory, in bytes."""
         with open(f"/proc/{self.process.pid}/statm") as file:

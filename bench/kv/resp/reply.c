@@ -9,6 +9,8 @@
 #define FIRST_ROOM 4096u
 /* A larger buffer is freed when its replies were sent. */
 #define KEPT_ROOM 65536u
+/* A buffer of more bytes is counted among the large ones. */
+#define LARGE_ROOM 131072u
 /* The place of a header whose number comes later: "*" and up to 10 digits. */
 #define HEADER_ROOM 13
 
@@ -16,6 +18,19 @@ static char *fail(struct reply *r)
 {
 	r->failed = true;
 	return NULL;
+}
+
+/* The buffer will have @room bytes. Return: false: all clients together have too many. */
+static bool count(struct reply *r, size_t room)
+{
+	size_t counted = room > LARGE_ROOM && r->count ? room : 0;
+	int64_t change = (int64_t)counted - (int64_t)r->counted;
+	bool fits = true;
+
+	if (change)
+		fits = r->count(r->owner, change);
+	r->counted = counted;
+	return fits || change < 0;
 }
 
 char *reply_grow(struct reply *r, size_t more)
@@ -30,9 +45,11 @@ char *reply_grow(struct reply *r, size_t more)
 	while (room - r->used < more)
 		room *= 2;
 	if (room > r->room) {
-		data = realloc(r->data, room);
-		if (!data)
+		data = count(r, room) ? realloc(r->data, room) : NULL;
+		if (!data) {
+			count(r, r->room);
 			return fail(r);
+		}
 		r->data = data;
 		r->room = room;
 	}
@@ -226,7 +243,10 @@ void reply_array_count(struct reply *r, size_t place, size_t count)
 
 struct reply reply_part(const struct reply *r)
 {
-	return (struct reply){ .limit = r->limit, .version = r->version };
+	return (struct reply){ .limit = r->limit,
+			       .count = r->count,
+			       .owner = r->owner,
+			       .version = r->version };
 }
 
 void reply_join(struct reply *r, struct reply *part)
@@ -262,6 +282,7 @@ void reply_sent(struct reply *r)
 		free(r->data);
 		r->data = NULL;
 		r->room = 0;
+		count(r, 0);
 	}
 	if (r->mark_room > 64) {
 		free(r->marks);

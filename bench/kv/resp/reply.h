@@ -21,12 +21,18 @@ struct reply_mark {
 	struct blob *blob;
 };
 
+/* reply_count_fn - count the memory of large buffers: add @change bytes. Return: whether all
+ * together are within their limit */
+typedef bool (*reply_count_fn)(void *owner, int64_t change);
+
 /**
  * struct reply - the replies that were not sent yet; zeroed at first
  * @data, @used, @room: the buffer
  * @marks, @marked, @mark_room: the large values, in their order
  * @waiting: bytes that wait to be sent, those of large values included
  * @limit: for @waiting; 0: none
+ * @count, @owner: counts the memory of the buffer, if that is large; NULL: it is not counted
+ * @counted: bytes that were counted
  * @version: of the protocol, 2 or 3
  * @failed: no more replies can be written
  */
@@ -36,6 +42,9 @@ struct reply {
 	struct reply_mark *marks;
 	size_t marked, mark_room;
 	size_t waiting, limit;
+	reply_count_fn count;
+	void *owner;
+	size_t counted;
 	int version;
 	bool failed;
 };

@@ -14,6 +14,11 @@ void clients_unlock(struct server *server)
 	skua_mutex_unlock(&server->clients_lock);
 }
 
+static bool count_reply(void *owner, int64_t change)
+{
+	return session_buffers(owner, change);
+}
+
 bool session_begin(struct server *server, struct session *session)
 {
 	bool room;
@@ -21,6 +26,8 @@ bool session_begin(struct server *server, struct session *session)
 	session->server = server;
 	session->clock.garbage = &session->garbage;
 	session->reply.version = 2;
+	session->reply.count = count_reply;
+	session->reply.owner = server;
 	session->version = 2;
 	session->reply.limit = setting(&server->settings.max_reply);
 	session->authenticated = !setting(&server->settings.has_password);
