@@ -16,6 +16,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -103,6 +104,55 @@ static uint64_t coarse_seconds(void)
 	return (uint64_t)now.tv_sec;
 }
 
+/* Send all replies. Return: false: the connection cannot go on. */
+static bool send_replies(struct connection *c)
+{
+	return output_send(c->io, &c->session.reply);
+}
+
+/* Wait for bytes, and send the messages that come meanwhile. Return: as skua_io_read(). */
+static ssize_t read_subscribed(struct connection *c)
+{
+	struct session *session = &c->session;
+	struct skua_select_case cases[] = {
+		SKUA_SELECT_CASE(SKUA_SELECT_IO, &c->io, NULL, POLLIN),
+		SKUA_SELECT_CASE(SKUA_SELECT_NOTIFY, &session->mailbox.notify,
+				 NULL, 0),
+	};
+	ssize_t got = -EAGAIN;
+	int ready;
+
+	while (got == -EAGAIN) {
+		while (mail_waits(&session->mailbox)) {
+			mail_write(&session->mailbox, &session->reply, SEND_AT);
+			if (!send_replies(c))
+				return -EPIPE;
+		}
+		skua_cancel_unmask();
+		ready = skua_select(cases, 2, 0, SKUA_FOREVER_NS);
+		skua_cancel_mask();
+		if (ready < 0)
+			return ready;
+		if (ready == 0)
+			got = skua_io_read_try(c->io, c->in + c->end,
+					       c->room - c->end);
+	}
+	return got;
+}
+
+static ssize_t read_some(struct connection *c)
+{
+	ssize_t got;
+
+	if (c->session.subscriptions.count)
+		return read_subscribed(c);
+	skua_cancel_unmask();
+	got = skua_io_read(c->io, c->in + c->end, c->room - c->end,
+			   SKUA_FOREVER_NS);
+	skua_cancel_mask();
+	return got;
+}
+
 /* Wait for bytes. Return: false: the client has left, or the server ends. */
 static bool receive(struct connection *c)
 {
@@ -110,22 +160,13 @@ static bool receive(struct connection *c)
 
 	if (!make_room(c))
 		return false;
-	skua_cancel_unmask();
-	got = skua_io_read(c->io, c->in + c->end, c->room - c->end,
-			   SKUA_FOREVER_NS);
-	skua_cancel_mask();
+	got = read_some(c);
 	if (got <= 0)
 		return false;
 	c->end += (size_t)got;
 	c->session.clock.now_ms = 0;
 	session_write(&c->session.active_s, coarse_seconds());
 	return true;
-}
-
-/* Send all replies. Return: false: the connection cannot go on. */
-static bool send_replies(struct connection *c)
-{
-	return output_send(c->io, &c->session.reply);
 }
 
 /* ---- commands ----------------------------------------------------------------- */
@@ -354,13 +395,18 @@ int connection_start(struct server *server, struct skua_group *group,
 	return code;
 }
 
+void connection_kick(struct session *session)
+{
+	skua_io_shutdown(
+		SKUA_CONTAINER_OF(session, struct connection, session)->io,
+		SHUT_RDWR);
+}
+
 void connections_shut_down(struct server *server)
 {
 	clients_lock(server);
 	server->ending = true;
 	for (struct session *s = server->first; s; s = s->next)
-		skua_io_shutdown(
-			SKUA_CONTAINER_OF(s, struct connection, session)->io,
-			SHUT_RDWR);
+		connection_kick(s);
 	clients_unlock(server);
 }

@@ -20,6 +20,10 @@ int connection_start(struct server *server, struct skua_group *group,
 /* connection_release - free a connection that has ended */
 void connection_release(struct skua_task *task);
 
+/* connection_kick - end the socket of a connection, so that it does not wait for its
+ * client */
+void connection_kick(struct session *session);
+
 /* connections_shut_down - end the sockets of all connections, so that none waits for its
  * client */
 void connections_shut_down(struct server *server);

@@ -267,6 +267,7 @@ int main(int argc, char **argv)
 	settings_init(&server.settings);
 	commands_init();
 	server.stop = stop;
+	server.kick = connection_kick;
 	server.started_ns = skua_now_ns();
 	server.store = store_create();
 	if (apply(&options))

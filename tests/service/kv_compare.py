@@ -1,175 +1,16 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""kv_compare.py SKUA_KV REDIS_SERVER - both servers answer the same, byte for byte
+"""kv_compare.py WHAT SKUA_KV REDIS_SERVER [OPTION...] - both servers answer the same bytes
 
-Each command of SESSIONS runs on both servers, in versions 2 and 3 of the protocol. The
-requests of MALFORMED and ODD run as well. Exit codes: 0 success, 1 failure.
+WHAT is one of the lists of kv_requests.py: "sessions", "channels", both in versions 2 and 3
+of the protocol, or "wire": requests that are malformed or odd. OPTION is one of SKUA_KV.
+Exit codes: 0 success, 1 failure.
 """
 
 import sys
 
+import kv_requests
 import kv_wire
-
-BIG = "x" * 5000
-HUGE = 1 << 40
-
-# Sessions of commands; each session begins without keys, on a connection of its own. "~"
-# before a command: its reply is an array, whose order says nothing; "#": a number that
-# depends on the time.
-SESSIONS = [
-    # strings
-    [
-        "PING", "PING hi", "PING a b", "ECHO hi", "ECHO", "GET", "GET a b", "GET none",
-        "SET a 1", "GET a", "SET a", "SET a 2 NX", "SET a 2 XX", "SET b 1 XX", "SET b 1 NX",
-        "SET a 3 GET", "SET c 3 GET", "SET c 4 NX GET", "SET c 5 XX GET", "SET a 1 FOO",
-        "SET a 1 NX XX", "SET a 1 EX", "SET a 1 EX x", "SET a 1 EX 0", "SET a 1 EX -1",
-        "SET a 1 PX 0", "SET a 1 EX 9223372036854775807", "SET a 1 PX 9223372036854775807",
-        "SET a 1 EX 10 PX 10", "SET a 1 EX 10 KEEPTTL", "SET a 1 KEEPTTL EX 10",
-        "SET a 1 KEEPTTL KEEPTTL", "SET a 1 EX 100", "#TTL a", "SET a 2 KEEPTTL", "#TTL a",
-        "SET a 2", "TTL a", "SET a 2 PX 100000", "#PTTL a", "set a 3 ex 100 nx get",
-        "SETNX a 1", "SETNX d 1", "GETDEL d", "GETDEL d", "GETDEL", "STRLEN a",
-        "STRLEN none", "APPEND a bc", "GET a", "APPEND e xyz", "GET e",
-        f"APPEND e {BIG}", "STRLEN e", "GET e", f"SET f {BIG}", "GET f", "APPEND f y",
-        "GET f", "SET f short", "GET f", "MSET", "MSET a", "MSET a 1 b", "MSET a 1 b 2 a 3",
-        "MGET a b c none a", "MGET", "GET a",
-        "SET a 1 EXAT 9999999999", "#TTL a", "SET a 1 PXAT 9999999999999", "SET a 1 EXAT 0",
-        "SET a 1 PXAT 1", "GET a", "EXISTS a", "SET a 1 PXAT -1", "SET a 1 EXAT 9223372036854775",
-    ],
-    # counters
-    [
-        "INCR n", "INCR n", "GET n", "STRLEN n", "DECR n", "INCRBY n 10", "DECRBY n 3",
-        "APPEND n 5", "INCR n", "SET n abc", "INCR n", "INCRBY n 1", "SET n 9223372036854775807",
-        "INCR n", "DECR n", "SET n -9223372036854775808", "DECR n", "INCR n",
-        "INCRBY n x", "INCRBY n 1.5", "INCRBY n 9223372036854775808", "INCRBY n -9223372036854775808",
-        "DECRBY n -9223372036854775808", "SET n 007", "INCR n", "SET n +7", "INCR n",
-        "SET n -0", "INCR n", "SET n ' 7'", "INCR n", "INCRBY n", "INCR", "DECR m", "DECRBY k 5",
-        "TYPE k", "INCRBY z 0", "GET z",
-    ],
-    # keys
-    [
-        "DEL none", "SET a 1", "SET b 2", "DEL a b a none", "DEL", "UNLINK none", "SET a 1",
-        "UNLINK a", "EXISTS a", "SET a 1", "EXISTS a a b", "EXISTS", "TYPE a", "TYPE none",
-        "RPUSH l 1", "TYPE l", "EXPIRE none 10", "EXPIRE a 100", "#TTL a", "#PTTL a",
-        "PERSIST a", "PERSIST a", "PERSIST none", "TTL a", "PTTL a", "TTL none", "PTTL none",
-        "EXPIRE a x", "EXPIRE a 9223372036854775807", "PEXPIRE a 9223372036854775807",
-        "EXPIRE a -9223372036854775807", "PEXPIRE a 100000", "#PTTL a", "EXPIRE a 100 NX",
-        "EXPIRE a 100 XX", "EXPIRE a 50 GT", "EXPIRE a 500 GT", "EXPIRE a 600 LT",
-        "EXPIRE a 60 LT", "EXPIRE a 60 FOO", "EXPIRE a 60 NX XX", "EXPIRE a 60 GT LT",
-        "EXPIRE a 60 NX GT", "PERSIST a", "EXPIRE a 60 GT", "EXPIRE a 60 XX", "EXPIRE a 60 LT",
-        "EXPIRE a 0", "EXISTS a", "SET a 1", "EXPIRE a -5", "GET a", "EXPIRE a", "TTL",
-        "DBSIZE", "DBSIZE x", "FLUSHDB", "DBSIZE", "SET a 1", "FLUSHALL ASYNC", "FLUSHALL SYNC",
-        "FLUSHALL FOO", "FLUSHALL a b", "KEYS *", "MSET foo 1 bar 2 foobar 3 f[x] 4",
-        "~KEYS *", "~KEYS foo*", "~KEYS *o*", "~KEYS f??", "~KEYS f[a-z]o", "~KEYS f\\[x]",
-        "~KEYS [^f]*", "~KEYS nothing", "KEYS", "~KEYS [fb]*", "~KEYS *bar", "~KEYS f[o]*r",
-        "SCAN", "SCAN x", "SCAN -1x", "SCAN 0 COUNT", "SCAN 0 COUNT 0", "SCAN 0 COUNT x",
-        "SCAN 0 FOO 1", "~SCAN 0 COUNT 1000", "~SCAN 0 MATCH foo* COUNT 1000",
-        "~SCAN 0 COUNT 1000 TYPE string", "~SCAN 0 TYPE list COUNT 1000",
-    ],
-    # lists, and wrong types
-    [
-        "LPUSH l 1 2 3", "RPUSH l 4", "LRANGE l 0 -1", "LLEN l", "LLEN none", "LPOP l", "RPOP l",
-        "LRANGE l 0 0", "LRANGE l -1 -1", "LRANGE l -100 100", "LRANGE l 5 10", "LRANGE l 1 0",
-        "LRANGE l x 0", "LRANGE none 0 -1", "LPOP none", "RPOP none", "LPOP none 1", "LPOP l 0",
-        "LPOP l -1", "LPOP l x", "LPOP l 1 1", "RPUSH l a b c d", "LPOP l 2", "RPOP l 100",
-        "EXISTS l", "LLEN l", "RPUSH l 1", "GET l", "INCR l", "APPEND l x", "STRLEN l", "MGET l",
-        "SET l 1 GET", "SETNX l 1", "GETDEL l", "LRANGE l 0 -1", "SET s 1", "LPUSH s 1",
-        "LLEN s", "LPOP s", "LRANGE s 0 -1", "RPUSH s", "LPUSH", "SET l 1", "TYPE l",
-    ],
-    # hashes, and wrong types
-    [
-        "HSET h a 1 b 2", "HSET h a 3 c 4", "HGETALL h", "HKEYS h", "HVALS h", "HLEN h",
-        "HGET h a", "HGET h none", "HGET none a", "HMGET h a none c", "HMGET none a b",
-        "HEXISTS h a", "HEXISTS h x", "HEXISTS none x", "HSTRLEN h a", "HSTRLEN h x",
-        "HSTRLEN none x", "HLEN none", "HGETALL none", "HKEYS none", "HVALS none", "TYPE h",
-        "HSETNX h a 9", "HSETNX h d 9", "HSETNX new a 1", "HGETALL new", "HMSET h e 5 f 6",
-        "HMSET h e", "HMSET h e 5 f", "HSET h", "HSET h a", "HSET h a 1 b", "HMSET h a 1 b",
-        "HSET none2 a 1 b", "EXISTS none2", "HDEL h a x b", "HGETALL h", "HDEL none a",
-        "HDEL new a", "EXISTS new", "HDEL h", "HSETNX h a", "HGET h", "HMGET h", "HEXISTS h",
-        "HSTRLEN h", "HLEN", "HGETALL", "HKEYS", "HVALS", "HLEN h x",
-        "HINCRBY h n 5", "HINCRBY h n -7", "HGET h n", "HSTRLEN h n", "HINCRBY h s x",
-        "HSET h s abc", "HINCRBY h s 1", "HINCRBY h n 9223372036854775807",
-        "HINCRBY h n 9223372036854775807", "HINCRBY h n", "HINCRBY h n 1.5",
-        "HINCRBY new n -9223372036854775808", "HINCRBY new n -1", "HSET h n 007",
-        "HINCRBY h n 1", "HSET h '' empty '' again", "HGETALL h", "HSET h v ''", "HGET h v",
-        f"HSET hb big {BIG}", "HGET hb big", "HGETALL hb", "HMGET hb big big", "HSTRLEN hb big",
-        "~HSCAN hb 0 COUNT 100", "HDEL hb big", "HSCAN h 0", "HSCAN h 0 COUNT 1", "HSCAN h 0 MATCH n*", "HSCAN h x",
-        "HSCAN h 0 COUNT 0", "HSCAN h 0 COUNT x", "HSCAN h 0 TYPE hash", "HSCAN h 0 FOO",
-        "HSCAN none 0", "HSCAN none 0 FOO", "HSCAN none x", "HSCAN h", "HSCAN h 0 MATCH",
-        "HSCAN h 0 MATCH z* COUNT 5",
-        "EXPIRE h 100", "#TTL h", "HSET h a 1", "#TTL h", "PERSIST h", "EXPIRE h -1", "HLEN h",
-        "HSET h a 1", "GET h", "INCR h", "APPEND h x", "STRLEN h", "MGET h", "SET h 1 GET",
-        "SETNX h 1", "GETDEL h", "LPUSH h 1", "LRANGE h 0 -1", "LPOP h", "LLEN h", "SET s 1",
-        "HSET s a 1", "HMSET s a 1", "HSETNX s a 1", "HGET s a", "HMGET s a", "HDEL s a",
-        "HLEN s", "HSTRLEN s a", "HEXISTS s a", "HGETALL s", "HKEYS s", "HVALS s",
-        "HINCRBY s a 1", "HINCRBY s a x", "HSCAN s 0", "HSCAN s x", "HSCAN s 0 FOO",
-        "HSET s a 1 b", "RPUSH l 1", "HGET l a", "SET h 1", "TYPE h", "GET h",
-        "SET h 2 KEEPTTL", "HSET h2 a 1", "EXPIRE h2 100", "SET h2 1 KEEPTTL", "#TTL h2",
-        "HSET many " + " ".join(f"f{i} {i}" for i in range(127)), "HSCAN many 0 COUNT 3",
-        "HSET many x 1", "HGETALL many", "HSET many y 1", "HLEN many", "~HGETALL many",
-        "~HKEYS many", "~HVALS many", "~HSCAN many 0 COUNT 10000", "HGET many f77",
-        "HDEL many f77", "HGET many f77", "HINCRBY many x 5", "HGET many x",
-        "HDEL many " + " ".join(f"f{i}" for i in range(127)), "~HGETALL many", "DEL many",
-        "HLEN many", "MULTI", "HSET m a 1", "HGETALL m", "HGET m a", "HLEN s", "EXEC",
-        "~SCAN 0 TYPE hash COUNT 1000",
-    ],
-    # transactions
-    [
-        "EXEC x", "MULTI", "SET a 1", "EXEC x", "EXEC", "WATCH a", "EXEC x", "SET a 2",
-        "MULTI", "GET a", "EXEC", "EXEC", "DISCARD", "MULTI", "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "GET a",
-        "MULTI", "SET a 9", "DISCARD", "GET a", "MULTI", "FOO", "SET a 2", "EXEC", "GET a",
-        "MULTI", "SET a", "EXEC", "MULTI", "SET a x", "INCR a", "LPUSH a 1", "SET a 5", "EXEC",
-        "WATCH", "WATCH a", "SET a 6", "MULTI", "GET a", "EXEC", "MULTI", "GET a", "EXEC",
-        "WATCH a b", "UNWATCH", "SET a 7", "MULTI", "GET a", "EXEC", "WATCH a", "MULTI",
-        "WATCH a", "UNWATCH", "EXEC", "WATCH none", "SET none 1", "DEL none", "MULTI", "PING",
-        "EXEC", "MULTI", "EXEC", "MULTI a", "WATCH a", "EXPIRE a 100", "MULTI", "EXEC",
-        "WATCH a", "FLUSHALL", "MULTI", "EXEC", "WATCH a", "FLUSHALL", "MULTI", "PING", "EXEC",
-        "MULTI", "MSET a 1 b 2", "MGET a b", "DBSIZE", "FLUSHALL", "KEYS *", "DBSIZE", "SELECT 0",
-        "ECHO x", "SELECT 7", "CLIENT GETNAME", "COMMAND FOO", "EXEC", "MULTI", "QUIT",
-    ],
-    # the connection
-    [
-        "FOO", "FOO a b", f"FOO {BIG} b", "foo 'a\r\nb'", "GETT a", f"{BIG}", "SELECT 0", "SELECT 1",
-        "SELECT x", "SELECT", "AUTH x", "AUTH default x", "AUTH foo x", "AUTH", "AUTH a b c",
-        "CLIENT", "CLIENT FOO", "CLIENT GETNAME", "CLIENT SETNAME me", "CLIENT GETNAME",
-        "CLIENT SETNAME 'a b'", "CLIENT SETNAME", "CLIENT SETNAME ''", "CLIENT GETNAME",
-        "CLIENT GETNAME x", "CLIENT ID x", "CLIENT LIST FOO", "CLIENT LIST TYPE foo",
-        "CLIENT LIST ID x", "CLIENT LIST ID 99999999", "CONFIG", "CONFIG FOO", "CONFIG GET",
-        "CONFIG GET maxmemory", "~CONFIG GET maxmemory-policy save appendonly",
-        "CONFIG GET nothing", "CONFIG SET", "CONFIG SET maxmemory", "CONFIG SET maxmemory 1 x",
-        "CONFIG SET maxmemory x", "CONFIG SET maxmemory 1gb", "CONFIG GET MAXMEMORY",
-        "CONFIG SET maxmemory 0", "CONFIG SET maxmemory 1mb nothing 1",
-        "CONFIG SET maxmemory 1mb databases 2", "CONFIG SET maxmemory 1mb maxclients x",
-        "CONFIG SET maxmemory 1mb MaxMemory 2mb", "CONFIG SET nothing 1 databases 2",
-        "CONFIG GET maxmemory", "CONFIG SET nothing 1", "CONFIG SET databases 2", "COMMAND FOO",
-        "COMMAND COUNT x", "HELLO x", "HELLO 4", "HELLO 1", "HELLO 3 FOO", "HELLO 2 SETNAME",
-        "HELLO 2 AUTH x", "HELLO 2 AUTH foo bar", "HELLO 2 SETNAME 'a b'",
-        "PING", "HELLO 3 SETNAME you AUTH default x FOO", "CLIENT GETNAME", "INFO nothing",
-        "QUIT x y",
-    ],
-]
-
-# Requests that end a connection.
-MALFORMED = [
-    b"*x\r\n", b"*1x\r\n", b"*-x\r\n", b"*\r\n", b"*+1\r\n", b"* 1\r\n", b"*01\r\n",
-    b"*2147483648\r\n", b"*99999999999999999999\r\n", b"*1\r\n:1\r\n", b"*1\r\nx\r\n",
-    b"*1\r\n\r\n", b"*1\r\n$x\r\n", b"*1\r\n$-1\r\n", b"*1\r\n$\r\n", b"*1\r\n$-2\r\n",
-    b"*1\r\n$536870913\r\n", b"*1\r\n$99999999999999999999\r\n", b"*1\r\n$ 4\r\nPING\r\n",
-    b"*2\r\n$4\r\nECHO\r\n*1\r\n", b"SET a 'x\r\n", b'SET a "x\r\n', b'SET a "x"y\r\n',
-    b"SET a 'x'y\r\n", b"PING\r\n*x\r\n", b"*1\r\n$4\r\nPING\r\n*1\r\n*1\r\n",
-    b"*" + b"1" * 70000, b"*1\r\n$" + b"1" * 70000, b"x" * 70000,
-]
-
-# Odd requests after which the connection goes on.
-ODD = [
-    b"\r\n", b"\n", b"   \r\n", b"*0\r\n", b"*-1\r\n", b"*-5\r\n", b"PING\n", b"ping\r\n",
-    b"  PING  \r\n", b"ECHO \"a\\x41\\n\\r\\t\\b\\a\\\\\\\"\\xzz\"\r\n", b"ECHO 'a\\'b\\n'\r\n",
-    b'ECHO ""\r\n', b"ECHO ''\r\n", b"ECHO a\tb\r\n", b'ECHO a"b c"\r\n',
-    b"*1\r\n$4\r\nPINGxx", b"*1\r\n$4\r\nPING\n\n", b"*1\r\n$0\r\n\r\n",
-    b"*2\r\n$4\r\nECHO\r\n$5\r\na\r\nbc\r\n", b"*2\r\n$4\r\nECHO\r\n$3\r\n\x00\xff\r\r\n",
-    b"*1\rx$4\r\nPING\r\n", b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$0\r\n\r\nGET \"\"\r\n",
-    b"PING\r\n" * 100, kv_wire.encode("PING") * 1000, kv_wire.encode("SET", "k", "v") * 100,
-]
-
 
 def split(line):
     """Return the words of a command; '...' is one word."""
@@ -221,6 +62,26 @@ class Comparison:
         for client in clients:
             client.socket.close()
 
+    def channels(self, steps, version):
+        groups = [[kv_wire.Client(port) for _ in range(3)] for port in self.ports]
+        for clients in groups:
+            clients[0].run("FLUSHALL")
+            for client in clients:
+                client.run("HELLO", version)
+        for step in steps:
+            mark, step = (step[0], step[1:]) if step[0] == "~" else ("", step)
+            number, *words = split(step)
+            replies = []
+            for clients in groups:
+                client = clients[int(number)]
+                if words:
+                    client.send(kv_wire.encode(*words))
+                replies.append(client.read())
+            self.check(f"[{version}] {step}", mark, *replies)
+        for clients in groups:
+            for client in clients:
+                client.socket.close()
+
     def malformed(self, data):
         """Compare the replies, up to the end of the connection."""
         replies = []
@@ -263,20 +124,34 @@ class Comparison:
             client.socket.close()
 
 
+def sessions(comparison):
+    for lines in kv_requests.SESSIONS:
+        for version in (2, 3):
+            comparison.session(lines, version)
+
+
+def channels(comparison):
+    for version, more in ((2, kv_requests.CHANNELS_2), (3, kv_requests.CHANNELS_3)):
+        for steps in kv_requests.CHANNELS + more:
+            comparison.channels(steps, version)
+
+
+def wire(comparison):
+    for data in kv_requests.MALFORMED:
+        comparison.malformed(data)
+    for data in kv_requests.ODD:
+        for step in (len(data) + 100, 97) if len(data) > 100 else (len(data) + 100, 1):
+            comparison.odd(data, step)
+    comparison.anonymous()
+
+
 def main():
-    programs = sys.argv[1:3]
-    with kv_wire.Server(programs[0]) as ours, kv_wire.Server(programs[1]) as theirs:
+    what = {"sessions": sessions, "channels": channels, "wire": wire}[sys.argv[1]]
+    programs, options = sys.argv[2:4], sys.argv[4:]
+    with kv_wire.Server(programs[0], *options) as ours, kv_wire.Server(programs[1]) as theirs:
         comparison = Comparison((ours.port, theirs.port))
-        for lines in SESSIONS:
-            for version in (2, 3):
-                comparison.session(lines, version)
-        for data in MALFORMED:
-            comparison.malformed(data)
-        for data in ODD:
-            for step in (len(data) + 100, 97) if len(data) > 100 else (len(data) + 100, 1):
-                comparison.odd(data, step)
-        comparison.anonymous()
-    print(f"{comparison.compared} replies compared, {comparison.failed} differ")
+        what(comparison)
+    print(f"{sys.argv[1]}: {comparison.compared} replies compared, {comparison.failed} differ")
     return comparison.failed > 0
 
 

@@ -140,12 +140,12 @@ static const struct bytes *wanted_as(const struct call *call, const char *name)
 void run_config_get(struct call *call)
 {
 	const struct settings *settings = &call->server->settings;
-	char text[NUMBER_ROOM + 1];
+	char text[SETTING_TEXT];
 	const char *name, *value;
 	const struct bytes *wanted;
 	size_t count = 0;
 
-	clients_lock(call->server); /* for the password */
+	clients_enter(call->session); /* for the password */
 	for (unsigned i = 0; settings_read(settings, i, &name, text); i++)
 		count += wanted_as(call, name) != NULL;
 	reply_map(call->reply, count);
@@ -161,7 +161,7 @@ void run_config_get(struct call *call)
 			reply_text(call->reply, name);
 		reply_text(call->reply, value);
 	}
-	clients_unlock(call->server);
+	clients_leave(call->session);
 }
 
 static void set_error(struct call *call, size_t i, const char *error)
@@ -236,12 +236,12 @@ void run_config_set(struct call *call)
 		return;
 	/* All of them, or none: a copy has the changes first. The lock is for the
 	 * password, and all writers of settings have it. */
-	clients_lock(call->server);
+	clients_enter(call->session);
 	trial = call->server->settings;
 	wrong = change(call, &trial, &error);
 	if (!wrong)
 		change(call, &call->server->settings, &error);
-	clients_unlock(call->server);
+	clients_leave(call->session);
 	if (wrong)
 		set_error(call, wrong, error);
 	else

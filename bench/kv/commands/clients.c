@@ -22,10 +22,10 @@ static bool is_name(struct bytes name)
 
 static void store_name(struct session *session, char *field, struct bytes name)
 {
-	clients_lock(session->server);
+	clients_enter(session);
 	memcpy(field, name.data, name.size);
 	field[name.size] = '\0';
-	clients_unlock(session->server);
+	clients_leave(session);
 }
 
 bool client_set_name(struct call *call, struct bytes name)
@@ -90,15 +90,21 @@ static size_t describe(const struct session *session, char *line)
 {
 	uint64_t now = skua_now_ns() / UINT64_C(1000000000);
 	const struct command *command = session_read(&session->command);
+	unsigned long long channels =
+		session_read(&session->subscriptions.counts[TOPIC_CHANNEL]);
+	unsigned long long patterns =
+		session_read(&session->subscriptions.counts[TOPIC_PATTERN]);
 	int size = snprintf(
 		line, LINE,
 		"id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu "
-		"flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 cmd=%s user=default "
+		"flags=%c db=0 sub=%llu psub=%llu ssub=0 multi=-1 cmd=%s "
+		"user=default "
 		"resp=%d lib-name=%s lib-ver=%s\n",
 		(unsigned long long)session->id, session->peer, session->local,
 		session->fd, session->name,
 		(unsigned long long)(now - session->created_s),
 		(unsigned long long)(now - session_read(&session->active_s)),
+		patterns || channels ? 'P' : 'N', channels, patterns,
 		command ? command->name : "NULL",
 		(int)session_read(&session->version), session->library,
 		session->library_version);
@@ -111,19 +117,21 @@ void run_client_info(struct call *call)
 	char line[LINE];
 	size_t size;
 
-	clients_lock(call->server);
+	clients_enter(call->session);
 	size = describe(call->session, line);
-	clients_unlock(call->server);
+	clients_leave(call->session);
 	reply_verbatim(call->reply, line, size);
 }
 
 /**
  * struct wanted - the clients that were asked for
  * @ids, @count: their numbers, in order; NULL: all
+ * @normal, @subscribed: those without subscriptions, those with some
  */
 struct wanted {
 	int64_t *ids;
 	size_t count;
+	bool normal, subscribed;
 };
 
 static int compare(const void *a, const void *b)
@@ -138,6 +146,9 @@ static bool is_wanted(const struct wanted *wanted,
 {
 	int64_t id = (int64_t)session->id;
 
+	if (session_read(&session->subscriptions.count) ? !wanted->subscribed
+							: !wanted->normal)
+		return false;
 	return !wanted->ids ||
 	       bsearch(&id, wanted->ids, wanted->count, sizeof(id), compare);
 }
@@ -163,14 +174,16 @@ static bool read_ids(struct call *call, struct wanted *wanted)
 	return true;
 }
 
-/* Read the options: TYPE normal, or ID and numbers. Return: false: the reply is an
+/* Read the options: TYPE normal or pubsub, or ID and numbers. Return: false: the reply is an
  * error. */
 static bool list_options(struct call *call, struct wanted *wanted)
 {
 	if (call->argc == 2)
 		return true;
 	if (call->argc == 4 && bytes_is(call->argv[2], "type")) {
-		if (bytes_is(call->argv[3], "normal"))
+		wanted->normal = bytes_is(call->argv[3], "normal");
+		wanted->subscribed = bytes_is(call->argv[3], "pubsub");
+		if (wanted->normal || wanted->subscribed)
 			return true;
 		reply_error(call->reply, "ERR Unknown client type '%.*s'",
 			    bytes_shown(call->argv[3]), call->argv[3].data);
@@ -196,7 +209,7 @@ static bool list_some(struct call *call, const struct wanted *wanted,
 	struct session *s;
 	char line[LINE];
 
-	clients_lock(call->server);
+	clients_enter(call->session);
 	s = call->server->first;
 	while (s && s->id >= *below)
 		s = s->next;
@@ -208,7 +221,7 @@ static bool list_some(struct call *call, const struct wanted *wanted,
 		reply_raw(lines, line, describe(s, line));
 		described++;
 	}
-	clients_unlock(call->server);
+	clients_leave(call->session);
 	return s;
 }
 
@@ -216,13 +229,13 @@ void run_client_list(struct call *call)
 {
 	/* The lines, collected as a reply. */
 	struct reply lines = reply_part(call->reply);
-	struct wanted wanted = { NULL, 0 };
+	struct wanted wanted = { NULL, 0, true, true };
 	uint64_t below = UINT64_MAX;
 
 	if (!list_options(call, &wanted))
 		return;
 	while (list_some(call, &wanted, &lines, &below))
-		if (!call->session->locked)
+		if (!call->session->held)
 			skua_yield();
 	free(wanted.ids);
 	reply_verbatim(call->reply, lines.data, lines.used);

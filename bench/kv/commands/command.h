@@ -20,6 +20,10 @@
 #define COMMAND_NO_MULTI (1u << 3) /* not allowed in a transaction */
 #define COMMAND_AT_ONCE  (1u << 4) /* not queued in a transaction */
 #define COMMAND_ALL_KEYS (1u << 5) /* may use all keys; locks stripes itself */
+#define COMMAND_SUBSCRIBED \
+	(1u << 9) /* allowed to a client of version 2 that has subscriptions */
+#define COMMAND_PUBSUB  (1u << 10) /* uses the lock of struct pubsub */
+#define COMMAND_CLIENTS (1u << 11) /* uses the lock of the list of clients */
 /* Only for the replies of COMMAND. */
 #define COMMAND_FAST  (1u << 6)
 #define COMMAND_READ  (1u << 7)
@@ -151,6 +155,7 @@ void run_auth(struct call *call); /* sessions.c */
 void run_echo(struct call *call);
 void run_hello(struct call *call);
 void run_ping(struct call *call);
+void run_reset(struct call *call);
 void run_quit(struct call *call);
 void run_select(struct call *call);
 void run_client_getname(struct call *call); /* clients.c */
@@ -180,6 +185,14 @@ void run_hset(struct call *call);
 void run_hsetnx(struct call *call);
 void run_hstrlen(struct call *call);
 void run_hvals(struct call *call);
+void run_psubscribe(struct call *call); /* pubsub.c */
+void run_publish(struct call *call);
+void run_pubsub_channels(struct call *call);
+void run_pubsub_numpat(struct call *call);
+void run_pubsub_numsub(struct call *call);
+void run_punsubscribe(struct call *call);
+void run_subscribe(struct call *call);
+void run_unsubscribe(struct call *call);
 void run_info(struct call *call); /* info.c */
 
 /* client_set_name - set the name of the client. Return: false: it has characters that are

@@ -13,15 +13,18 @@
 #define AT_ONCE  COMMAND_AT_ONCE
 #define ADMIN    COMMAND_ADMIN
 #define NO_MULTI COMMAND_NO_MULTI
+#define SUB      COMMAND_SUBSCRIBED
+#define PUBSUB   COMMAND_PUBSUB
+#define CLIENTS  COMMAND_CLIENTS
 
 /* clang-format off */
 static const struct command client_commands[] = {
 	{ "client|getname", 2, 0, 0, 0, 0, run_client_getname, "connection", "2.6.9", "Get the current connection name", NULL },
 	{ "client|id", 2, 0, 0, 0, 0, run_client_id, "connection", "5.0.0", "Returns the client ID for the current connection", NULL },
-	{ "client|info", 2, 0, 0, 0, 0, run_client_info, "connection", "6.2.0", "Returns information about the current client connection.", NULL },
-	{ "client|list", -2, ADMIN, 0, 0, 0, run_client_list, "connection", "2.4.0", "Get the list of client connections", NULL },
-	{ "client|setinfo", 4, 0, 0, 0, 0, run_client_setinfo, "connection", "7.2.0", "Sets information specific to the client or connection.", NULL },
-	{ "client|setname", 3, 0, 0, 0, 0, run_client_setname, "connection", "2.6.9", "Set the current connection name", NULL },
+	{ "client|info", 2, CLIENTS, 0, 0, 0, run_client_info, "connection", "6.2.0", "Returns information about the current client connection.", NULL },
+	{ "client|list", -2, ADMIN | CLIENTS, 0, 0, 0, run_client_list, "connection", "2.4.0", "Get the list of client connections", NULL },
+	{ "client|setinfo", 4, CLIENTS, 0, 0, 0, run_client_setinfo, "connection", "7.2.0", "Sets information specific to the client or connection.", NULL },
+	{ "client|setname", 3, CLIENTS, 0, 0, 0, run_client_setname, "connection", "2.6.9", "Set the current connection name", NULL },
 	{ 0 }
 };
 
@@ -33,14 +36,21 @@ static const struct command command_commands[] = {
 };
 
 static const struct command config_commands[] = {
-	{ "config|get", -3, ADMIN, 0, 0, 0, run_config_get, "server", "2.0.0", "Get the values of configuration parameters", NULL },
-	{ "config|set", -4, ADMIN, 0, 0, 0, run_config_set, "server", "2.0.0", "Set configuration parameters to the given values", NULL },
+	{ "config|get", -3, ADMIN | CLIENTS, 0, 0, 0, run_config_get, "server", "2.0.0", "Get the values of configuration parameters", NULL },
+	{ "config|set", -4, ADMIN | CLIENTS, 0, 0, 0, run_config_set, "server", "2.0.0", "Set configuration parameters to the given values", NULL },
+	{ 0 }
+};
+
+static const struct command pubsub_commands[] = {
+	{ "pubsub|channels", -2, PUBSUB, 0, 0, 0, run_pubsub_channels, "pubsub", "2.8.0", "List active channels", NULL },
+	{ "pubsub|numpat", 2, PUBSUB, 0, 0, 0, run_pubsub_numpat, "pubsub", "2.8.0", "Get the count of unique patterns pattern subscriptions", NULL },
+	{ "pubsub|numsub", -2, PUBSUB, 0, 0, 0, run_pubsub_numsub, "pubsub", "2.8.0", "Get the count of subscribers for channels", NULL },
 	{ 0 }
 };
 
 const struct command commands[] = {
 	{ "append", 3, GROWS | FAST, 1, 1, 1, run_append, "string", "2.0.0", "Append a value to a key", NULL },
-	{ "auth", -2, NO_AUTH | FAST, 0, 0, 0, run_auth, "connection", "1.0.0", "Authenticate to the server", NULL },
+	{ "auth", -2, NO_AUTH | FAST | CLIENTS, 0, 0, 0, run_auth, "connection", "1.0.0", "Authenticate to the server", NULL },
 	{ "client", -2, 0, 0, 0, 0, NULL, "connection", "2.4.0", "A container for client connection commands", client_commands },
 	{ "command", -1, 0, 0, 0, 0, run_command, "server", "2.8.13", "Get array of Redis command details", command_commands },
 	{ "config", -2, 0, 0, 0, 0, NULL, "server", "2.0.0", "A container for server configuration commands", config_commands },
@@ -58,7 +68,7 @@ const struct command commands[] = {
 	{ "get", 2, READ | FAST, 1, 1, 1, run_get, "string", "1.0.0", "Get the value of a key", NULL },
 	{ "getdel", 2, WRITE | FAST, 1, 1, 1, run_getdel, "string", "6.2.0", "Get the value of a key and delete the key", NULL },
 	{ "hdel", -3, WRITE | FAST, 1, 1, 1, run_hdel, "hash", "2.0.0", "Delete one or more hash fields", NULL },
-	{ "hello", -1, NO_AUTH | FAST, 0, 0, 0, run_hello, "connection", "6.0.0", "Handshake with Redis", NULL },
+	{ "hello", -1, NO_AUTH | FAST | CLIENTS, 0, 0, 0, run_hello, "connection", "6.0.0", "Handshake with Redis", NULL },
 	{ "hexists", 3, READ | FAST, 1, 1, 1, run_hexists, "hash", "2.0.0", "Determine if a hash field exists", NULL },
 	{ "hget", 3, READ | FAST, 1, 1, 1, run_hget, "hash", "2.0.0", "Get the value of a hash field", NULL },
 	{ "hgetall", 2, READ, 1, 1, 1, run_hgetall, "hash", "2.0.0", "Get all the fields and values in a hash", NULL },
@@ -74,7 +84,7 @@ const struct command commands[] = {
 	{ "hvals", 2, READ, 1, 1, 1, run_hvals, "hash", "2.0.0", "Get all the values in a hash", NULL },
 	{ "incr", 2, GROWS | FAST, 1, 1, 1, run_incr, "string", "1.0.0", "Increment the integer value of a key by one", NULL },
 	{ "incrby", 3, GROWS | FAST, 1, 1, 1, run_incrby, "string", "1.0.0", "Increment the integer value of a key by the given amount", NULL },
-	{ "info", -1, 0, 0, 0, 0, run_info, "server", "1.0.0", "Get information and statistics about the server", NULL },
+	{ "info", -1, CLIENTS | PUBSUB, 0, 0, 0, run_info, "server", "1.0.0", "Get information and statistics about the server", NULL },
 	{ "keys", 2, READ | ALL, 0, 0, 0, run_keys, "generic", "1.0.0", "Find all keys matching the given pattern", NULL },
 	{ "llen", 2, READ | FAST, 1, 1, 1, run_llen, "list", "1.0.0", "Get the length of a list", NULL },
 	{ "lpop", -2, WRITE | FAST, 1, 1, 1, run_lpop, "list", "1.0.0", "Remove and get the first elements in a list", NULL },
@@ -85,9 +95,14 @@ const struct command commands[] = {
 	{ "multi", 1, FAST | AT_ONCE, 0, 0, 0, run_multi, "transactions", "1.2.0", "Mark the start of a transaction block", NULL },
 	{ "persist", 2, WRITE | FAST, 1, 1, 1, run_persist, "generic", "2.2.0", "Remove the expiration from a key", NULL },
 	{ "pexpire", -3, WRITE | FAST, 1, 1, 1, run_pexpire, "generic", "2.6.0", "Set a key's time to live in milliseconds", NULL },
-	{ "ping", -1, FAST, 0, 0, 0, run_ping, "connection", "1.0.0", "Ping the server", NULL },
+	{ "ping", -1, FAST | SUB, 0, 0, 0, run_ping, "connection", "1.0.0", "Ping the server", NULL },
+	{ "psubscribe", -2, PUBSUB | SUB, 0, 0, 0, run_psubscribe, "pubsub", "2.0.0", "Listen for messages published to channels matching the given patterns", NULL },
 	{ "pttl", 2, READ | FAST, 1, 1, 1, run_pttl, "generic", "2.6.0", "Get the time to live for a key in milliseconds", NULL },
-	{ "quit", -1, NO_AUTH | FAST | AT_ONCE, 0, 0, 0, run_quit, "connection", "1.0.0", "Close the connection", NULL },
+	{ "publish", 3, PUBSUB | FAST, 0, 0, 0, run_publish, "pubsub", "2.0.0", "Post a message to a channel", NULL },
+	{ "pubsub", -2, 0, 0, 0, 0, NULL, "pubsub", "2.8.0", "A container for Pub/Sub commands", pubsub_commands },
+	{ "punsubscribe", -1, PUBSUB | SUB, 0, 0, 0, run_punsubscribe, "pubsub", "2.0.0", "Stop listening for messages posted to channels matching the given patterns", NULL },
+	{ "quit", -1, NO_AUTH | FAST | AT_ONCE | SUB, 0, 0, 0, run_quit, "connection", "1.0.0", "Close the connection", NULL },
+	{ "reset", 1, NO_AUTH | FAST | AT_ONCE | SUB | PUBSUB | CLIENTS, 0, 0, 0, run_reset, "connection", "6.2.0", "Reset the connection", NULL },
 	{ "rpop", -2, WRITE | FAST, 1, 1, 1, run_rpop, "list", "1.0.0", "Remove and get the last elements in a list", NULL },
 	{ "rpush", -3, GROWS | FAST, 1, 1, 1, run_rpush, "list", "1.0.0", "Append one or multiple elements to a list", NULL },
 	{ "scan", -2, READ | ALL, 0, 0, 0, run_scan, "generic", "2.8.0", "Incrementally iterate the keys space", NULL },
@@ -96,9 +111,11 @@ const struct command commands[] = {
 	{ "setnx", 3, GROWS | FAST, 1, 1, 1, run_setnx, "string", "1.0.0", "Set the value of a key, only if the key does not exist", NULL },
 	{ "shutdown", -1, ADMIN | NO_MULTI, 0, 0, 0, run_shutdown, "server", "1.0.0", "Synchronously save the dataset to disk and then shut down the server", NULL },
 	{ "strlen", 2, READ | FAST, 1, 1, 1, run_strlen, "string", "2.2.0", "Get the length of the value stored in a key", NULL },
+	{ "subscribe", -2, PUBSUB | SUB, 0, 0, 0, run_subscribe, "pubsub", "2.0.0", "Listen for messages published to the given channels", NULL },
 	{ "ttl", 2, READ | FAST, 1, 1, 1, run_ttl, "generic", "1.0.0", "Get the time to live for a key in seconds", NULL },
 	{ "type", 2, READ | FAST, 1, 1, 1, run_type, "generic", "1.0.0", "Determine the type stored at key", NULL },
 	{ "unlink", -2, WRITE | FAST, 1, -1, 1, run_del, "generic", "4.0.0", "Delete a key asynchronously in another thread. Otherwise it is just as DEL, but non blocking.", NULL },
+	{ "unsubscribe", -1, PUBSUB | SUB, 0, 0, 0, run_unsubscribe, "pubsub", "2.0.0", "Stop listening for messages posted to the given channels", NULL },
 	{ "unwatch", 1, FAST, 0, 0, 0, run_unwatch, "transactions", "2.2.0", "Forget about all watched keys", NULL },
 	{ "watch", -2, FAST | AT_ONCE | ALL, 1, -1, 1, run_watch, "transactions", "2.2.0", "Watch the given keys to determine execution of the MULTI/EXEC block", NULL },
 	{ 0 }

@@ -74,23 +74,29 @@ static void add_memory(struct call *call, struct text *text)
 
 static void add_stats(struct call *call, struct text *text)
 {
-	number received, rejected, commands;
+	number received, rejected, commands, channels, patterns;
 
-	clients_lock(call->server);
+	clients_enter(call->session);
 	received = call->server->received;
 	rejected = call->server->rejected;
 	commands = call->server->ended;
 	for (struct session *s = call->server->first; s; s = s->next)
 		commands += session_read(&s->commands);
-	clients_unlock(call->server);
+	clients_leave(call->session);
+	pubsub_enter(call->session);
+	channels = call->server->pubsub.topics[TOPIC_CHANNEL].count;
+	patterns = call->server->pubsub.topics[TOPIC_PATTERN].count;
+	pubsub_leave(call->session);
 	add(text,
 	    "# Stats\r\n"
 	    "total_connections_received:%llu\r\n"
 	    "total_commands_processed:%llu\r\n"
 	    "rejected_connections:%llu\r\n"
-	    "expired_keys:%llu\r\n",
+	    "expired_keys:%llu\r\n"
+	    "pubsub_channels:%llu\r\n"
+	    "pubsub_patterns:%llu\r\n",
 	    received, commands, rejected,
-	    (number)session_read(&call->store->expired));
+	    (number)session_read(&call->store->expired), channels, patterns);
 }
 
 static void add_cpu(struct call *call, struct text *text)

@@ -10,20 +10,20 @@
 /* In EXEC, the stripes are locked already. */
 static void enter(struct call *call, struct stripe *stripe)
 {
-	if (!call->session->locked)
+	if (!(call->session->held & HELD_STRIPES))
 		store_lock(stripe);
 }
 
 static void leave(struct call *call, struct stripe *stripe)
 {
-	if (!call->session->locked)
+	if (!(call->session->held & HELD_STRIPES))
 		store_unlock(stripe);
 }
 
 /* Now and then, let other fibers run. @step: counts up or down */
 static void let_others_run(struct call *call, size_t step)
 {
-	if (!call->session->locked && step % 64 == 0)
+	if (!call->session->held && step % 64 == 0)
 		skua_yield();
 }
 
@@ -43,10 +43,10 @@ void run_flush(struct call *call)
 		return;
 	}
 	memset(&all, 0xff, sizeof(all));
-	if (!call->session->locked)
+	if (!(call->session->held & HELD_STRIPES))
 		store_lock_set(call->store, &all);
 	store_flush(call->store, &call->session->garbage);
-	if (!call->session->locked)
+	if (!(call->session->held & HELD_STRIPES))
 		store_unlock_set(call->store, &all);
 	reply_ok(call->reply);
 }

@@ -137,6 +137,15 @@ static const struct command *permitted(struct session *session, size_t argc,
 		REPLY_TEXT(&session->reply, "-NOAUTH Authentication required.");
 		return NULL;
 	}
+	if (session->subscriptions.count && session->reply.version < 3 &&
+	    !(command->flags & COMMAND_SUBSCRIBED)) {
+		reply_error(&session->reply,
+			    "ERR Can't execute '%s': only (P|S)SUBSCRIBE / "
+			    "(P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+			    "allowed in this context",
+			    command->name);
+		return NULL;
+	}
 	if (transaction->active && command->flags & COMMAND_NO_MULTI) {
 		REPLY_TEXT(&session->reply,
 			   "-ERR Command not allowed inside a transaction");

@@ -2,10 +2,23 @@
 /* sessions.c - commands on the connection itself */
 #include "bench/kv/commands/command.h"
 
+/* A client of version 2 that has subscriptions takes only arrays. */
+static void reply_pong(struct call *call)
+{
+	reply_array(call->reply, 2);
+	reply_text(call->reply, "pong");
+	if (call->argc == 2)
+		reply_bulk(call->reply, call->argv[1].data, call->argv[1].size);
+	else
+		reply_text(call->reply, "");
+}
+
 void run_ping(struct call *call)
 {
 	if (call->argc > 2)
 		call_arity_error(call->reply, call->command);
+	else if (call->session->subscriptions.count && call->reply->version < 3)
+		reply_pong(call);
 	else if (call->argc == 2)
 		reply_bulk(call->reply, call->argv[1].data, call->argv[1].size);
 	else
@@ -33,6 +46,23 @@ void run_quit(struct call *call)
 {
 	reply_ok(call->reply);
 	call->session->closing = true;
+}
+
+/* RESET - make the connection as it was at first */
+void run_reset(struct call *call)
+{
+	struct session *session = call->session;
+
+	transaction_reset(session);
+	transaction_unwatch(session);
+	pubsub_end(session);
+	clients_enter(session);
+	session->name[0] = '\0';
+	clients_leave(session);
+	session->authenticated = !setting(&call->server->settings.has_password);
+	call->reply->version = 2;
+	session_write(&session->version, 2);
+	REPLY_TEXT(call->reply, "+RESET");
 }
 
 /* ---- AUTH and HELLO --------------------------------------------------------------- */

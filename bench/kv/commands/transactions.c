@@ -107,9 +107,11 @@ static bool watch(struct call *call, const struct key *key)
 	watched->next = transaction->watches;
 	transaction->watches = watched;
 	transaction->watch_count++;
-	store_lock(stripe);
+	if (!(call->session->held & HELD_STRIPES))
+		store_lock(stripe);
 	store_watch(call->store, &watched->watch, &call->session->clock);
-	store_unlock(stripe);
+	if (!(call->session->held & HELD_STRIPES))
+		store_unlock(stripe);
 	return true;
 }
 
@@ -197,6 +199,7 @@ void run_exec(struct call *call)
 	struct session *session = call->session;
 	struct transaction *transaction = &session->transaction;
 	struct store_set set = { { 0 } };
+	unsigned held = session->held;
 	bool stale;
 
 	if (!transaction->active) {
@@ -211,16 +214,18 @@ void run_exec(struct call *call)
 		return;
 	}
 	stripes(call, &set);
-	store_lock_set(call->store, &set);
+	if (!(held & HELD_STRIPES))
+		store_lock_set(call->store, &set);
 	stale = is_stale(call);
 	transaction_unwatch_locked(session);
 	if (stale) {
 		reply_null_array(call->reply);
 	} else {
-		session->locked = true;
+		session->held |= HELD_STRIPES;
 		run_queued(call);
-		session->locked = false;
+		session->held = held;
 	}
-	store_unlock_set(call->store, &set);
+	if (!(held & HELD_STRIPES))
+		store_unlock_set(call->store, &set);
 	transaction_reset(session);
 }

@@ -213,6 +213,11 @@ void reply_set(struct reply *r, size_t count)
 	header(r, r->version < 3 ? '*' : '~', (int64_t)count);
 }
 
+void reply_push(struct reply *r, size_t count)
+{
+	header(r, r->version < 3 ? '*' : '>', (int64_t)count);
+}
+
 size_t reply_array_later(struct reply *r)
 {
 	size_t place = r->used;

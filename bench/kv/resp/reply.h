@@ -101,6 +101,10 @@ void reply_array(struct reply *r, size_t count);
 void reply_map(struct reply *r, size_t count);
 void reply_set(struct reply *r, size_t count);
 
+/* reply_push - begin a message of @count elements that no command has asked for; in version 2
+ * an array */
+void reply_push(struct reply *r, size_t count);
+
 /* reply_array_later - begin an array whose number of elements is not known. Return: its
  * place, for reply_array_count() */
 size_t reply_array_later(struct reply *r);

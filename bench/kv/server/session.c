@@ -14,6 +14,18 @@ void clients_unlock(struct server *server)
 	skua_mutex_unlock(&server->clients_lock);
 }
 
+void clients_enter(struct session *session)
+{
+	if (!(session->held & HELD_CLIENTS))
+		clients_lock(session->server);
+}
+
+void clients_leave(struct session *session)
+{
+	if (!(session->held & HELD_CLIENTS))
+		clients_unlock(session->server);
+}
+
 static bool count_reply(void *owner, int64_t change)
 {
 	return session_buffers(owner, change);
@@ -33,7 +45,7 @@ bool session_begin(struct server *server, struct session *session)
 	session->authenticated = !setting(&server->settings.has_password);
 	session->created_s = session->active_s =
 		skua_now_ns() / UINT64_C(1000000000);
-	clients_lock(server);
+	clients_enter(session);
 	server->received++;
 	room = !server->ending &&
 	       server->clients < setting(&server->settings.max_clients);
@@ -47,7 +59,7 @@ bool session_begin(struct server *server, struct session *session)
 	} else {
 		server->rejected++;
 	}
-	clients_unlock(server);
+	clients_leave(session);
 	return room;
 }
 
@@ -57,10 +69,11 @@ void session_end(struct session *session)
 
 	transaction_reset(session);
 	transaction_unwatch(session);
+	pubsub_end(session);
 	reply_free(&session->reply);
 	while (garbage_free(&session->garbage))
 		;
-	clients_lock(server);
+	clients_enter(session);
 	if (session->before)
 		session->before->next = session->next;
 	else
@@ -69,7 +82,7 @@ void session_end(struct session *session)
 		session->next->before = session->before;
 	session_write(&server->clients, server->clients - 1);
 	server->ended += session->commands;
-	clients_unlock(server);
+	clients_leave(session);
 }
 
 bool session_buffers(struct server *server, int64_t change)
@@ -91,13 +104,13 @@ bool session_password(struct session *session, struct bytes password)
 	unsigned char differs;
 	size_t size;
 
-	clients_lock(server);
+	clients_enter(session);
 	/* Takes the same time for each wrong password of the same size. */
 	size = strlen(right);
 	differs = size != password.size;
 	for (size_t i = 0; i < password.size && size; i++)
 		differs |= (unsigned char)(right[i % size] ^ password.data[i]);
-	clients_unlock(server);
+	clients_leave(session);
 	return !differs || size == 0;
 }
 
@@ -145,6 +158,10 @@ void transaction_unwatch(struct session *session)
 
 	if (!watched)
 		return;
+	if (session->held & HELD_STRIPES) {
+		transaction_unwatch_locked(session);
+		return;
+	}
 	for (; watched; watched = watched->next)
 		store_set_add(&set, watched->watch.key.hash);
 	store_lock_set(store, &set);

@@ -8,7 +8,8 @@
 #define SKUA_BENCH_KV_SESSION_H
 
 #include "bench/kv/resp/parse.h"
-#include "bench/kv/resp/reply.h"
+#include "bench/kv/server/mail.h"
+#include "bench/kv/server/pubsub.h"
 #include "bench/kv/server/settings.h"
 #include "bench/kv/store/store.h"
 
@@ -31,6 +32,7 @@ struct command;
  * @ended: commands of the sessions that have ended
  * @runtime: runs the server; for INFO
  * @started_ns: time of skua_now_ns()
+ * @kick: ends the socket of a session. Any thread may call it while the session cannot end
  * @stop: ends the server; any thread may call it
  */
 struct server {
@@ -43,7 +45,9 @@ struct server {
 	uint64_t next_id, received, rejected, ended;
 	uint64_t started_ns;
 	struct skua_runtime *runtime;
+	void (*kick)(struct session *session);
 	void (*stop)(void);
+	struct pubsub pubsub;
 };
 
 /* A command of a transaction. Its arguments follow it in memory. */
@@ -88,6 +92,11 @@ static inline size_t watched_memory(size_t key_bytes)
 	return sizeof(struct watched) + key_bytes;
 }
 
+/* Locks that a session holds while a command runs, which then does not lock them. */
+#define HELD_STRIPES (1u << 0) /* those of all keys of the command */
+#define HELD_PUBSUB  (1u << 1)
+#define HELD_CLIENTS (1u << 2)
+
 /**
  * struct session - one client
  * @next, @before: the list of all, under its lock
@@ -96,7 +105,8 @@ static inline size_t watched_memory(size_t key_bytes)
  * @commands, @active_s, @command, @version (of the protocol): written by the session, and
  *     read by others without order
  * @closing: the connection ends when its replies have been sent
- * @locked: all stripes that a command needs are locked: it runs in EXEC
+ * @held: locks that are held for the command: HELD_*
+ * @subscriptions, @mailbox: see pubsub.h
  * @garbage: freed after each command
  */
 struct session {
@@ -111,16 +121,23 @@ struct session {
 	uint64_t commands;
 	const struct command *command;
 	uint64_t version;
-	bool authenticated, closing, locked;
+	bool authenticated, closing;
+	unsigned held;
 	struct reply reply;
 	struct store_clock clock;
 	struct garbage garbage;
 	struct transaction transaction;
+	struct subscriptions subscriptions;
+	struct mailbox mailbox;
 };
 
 /* clients_lock, clients_unlock - the lock of the list. A fiber masks cancels. */
 void clients_lock(struct server *server);
 void clients_unlock(struct server *server);
+
+/* clients_enter, clients_leave - the same for a command, unless its session has the lock */
+void clients_enter(struct session *session);
+void clients_leave(struct session *session);
 
 /* session_begin - add a session to the list. Return: false: there is no room */
 bool session_begin(struct server *server, struct session *session);

@@ -3,8 +3,9 @@
 #include "bench/kv/server/settings.h"
 
 #include <limits.h>
+#include <stdio.h>
 
-enum kind { MEMORY, COUNT, PASSWORD, FIXED };
+enum kind { MEMORY, COUNT, PASSWORD, LIMITS, FIXED };
 
 /* The settings, and some of Redis that clients ask for and that have one value here. */
 static const struct {
@@ -24,6 +25,7 @@ static const struct {
 	  NULL, 1 << 20, SETTING_MAX_BULK },
 	{ "requirepass", PASSWORD, offsetof(struct settings, password), NULL, 0,
 	  0 },
+	{ "client-output-buffer-limit", LIMITS, 0, NULL, 0, 0 },
 	{ "maxmemory-policy", FIXED, 0, "noeviction", 0, 0 },
 	{ "appendonly", FIXED, 0, "no", 0, 0 },
 	{ "save", FIXED, 0, "", 0, 0 },
@@ -39,12 +41,18 @@ void settings_init(struct settings *settings)
 	settings->max_clients = 10000;
 	settings->max_bulk = SETTING_MAX_BULK;
 	settings->max_reply = 1ull << 30;
+	settings->pubsub_hard = 32 << 20;
+	settings->pubsub_soft = 8 << 20;
+	settings->pubsub_soft_s = 60;
 	settings->port = 6379;
 	strcpy(settings->address, "127.0.0.1");
 }
 
+/* The classes of clients, as Redis names them. Only that of subscribers can be changed. */
+#define OTHER_LIMITS "normal 0 0 0 slave 268435456 67108864 60 pubsub"
+
 const char *settings_read(const struct settings *settings, unsigned i,
-			  const char **name, char text[NUMBER_ROOM + 1])
+			  const char **name, char text[SETTING_TEXT])
 {
 	const char *at = (const char *)settings;
 
@@ -53,6 +61,13 @@ const char *settings_read(const struct settings *settings, unsigned i,
 	*name = names[i].name;
 	if (names[i].kind == FIXED)
 		return names[i].fixed;
+	if (names[i].kind == LIMITS) {
+		snprintf(text, SETTING_TEXT, OTHER_LIMITS " %llu %llu %llu",
+			 (unsigned long long)setting(&settings->pubsub_hard),
+			 (unsigned long long)setting(&settings->pubsub_soft),
+			 (unsigned long long)setting(&settings->pubsub_soft_s));
+		return text;
+	}
 	at += names[i].field;
 	if (names[i].kind == PASSWORD)
 		return at;
@@ -98,6 +113,51 @@ static const char *set_password(struct settings *settings, struct bytes value)
 	return NULL;
 }
 
+/* Take the next word, up to a space, off a text. */
+static struct bytes next_word(struct bytes *text)
+{
+	struct bytes word = *text;
+	const char *space = memchr(text->data, ' ', text->size);
+
+	if (space)
+		word.size = (size_t)(space - text->data);
+	text->data += word.size + (space != NULL);
+	text->size -= word.size + (space != NULL);
+	return word;
+}
+
+/* Set the limits of one class of clients or of several: "pubsub 32mb 8mb 60". */
+static const char *set_limits(struct settings *settings, struct bytes value)
+{
+	static const char *const counts = "Wrong number of arguments in buffer "
+					  "limit configuration.";
+	uint64_t hard, soft;
+	int64_t seconds;
+
+	do {
+		struct bytes class = next_word(&value);
+		struct bytes words[3];
+
+		for (int i = 0; i < 3; i++) {
+			if (!value.size)
+				return counts;
+			words[i] = next_word(&value);
+		}
+		if (!bytes_is(class, "pubsub"))
+			return "Invalid client class specified in buffer limit "
+			       "configuration.";
+		if (!memory_parse(words[0], &hard) ||
+		    !memory_parse(words[1], &soft) ||
+		    !number_parse(words[2], &seconds) || seconds < 0)
+			return "Error in hard, soft or soft_seconds setting in "
+			       "buffer limit configuration.";
+		setting_store(&settings->pubsub_hard, hard);
+		setting_store(&settings->pubsub_soft, soft);
+		setting_store(&settings->pubsub_soft_s, (uint64_t)seconds);
+	} while (value.size);
+	return NULL;
+}
+
 /* Return the number of a setting; that of all settings: there is none. */
 static unsigned find(struct bytes name)
 {
@@ -128,6 +188,8 @@ const char *settings_write(struct settings *settings, struct bytes name,
 		return NULL;
 	if (names[i].kind == PASSWORD)
 		return set_password(settings, value);
+	if (names[i].kind == LIMITS)
+		return set_limits(settings, value);
 	if (names[i].kind == MEMORY) {
 		if (!memory_parse(value, &number))
 			return "argument must be a memory value";

@@ -16,6 +16,8 @@
  * @max_clients: connections at the same time
  * @max_bulk: bytes of an argument
  * @max_reply: bytes of replies that may wait for a client; more closes its connection
+ * @pubsub_hard: bytes of messages that may wait for a subscriber; 0: no limit
+ * @pubsub_soft, @pubsub_soft_s: bytes that may wait for it for so many seconds
  * @has_password: is there a password? For those without the lock
  * @password: of all clients; empty: none
  * @port, @address, @workers: set before the server listens
@@ -30,6 +32,9 @@ struct settings {
 	uint64_t max_clients;
 	uint64_t max_bulk;
 	uint64_t max_reply;
+	uint64_t pubsub_hard;
+	uint64_t pubsub_soft;
+	uint64_t pubsub_soft_s;
 	uint64_t has_password;
 	char password[128];
 	uint16_t port;
@@ -49,6 +54,9 @@ static inline void setting_store(uint64_t *number, uint64_t value)
 	__atomic_store_n(number, value, __ATOMIC_RELAXED);
 }
 
+/* Room for the text of a setting. */
+#define SETTING_TEXT 128
+
 /* settings_init - set the defaults */
 void settings_init(struct settings *settings);
 
@@ -57,10 +65,10 @@ void settings_init(struct settings *settings);
  * @i: 0, 1, 2, ...
  * @name: receives its name
  *
- * Return: the value, in @text if it is a number; NULL: there is no such setting.
+ * Return: the value, in @text if it has numbers; NULL: there is no such setting.
  */
 const char *settings_read(const struct settings *settings, unsigned i,
-			  const char **name, char text[NUMBER_ROOM + 1]);
+			  const char **name, char text[SETTING_TEXT]);
 
 /* settings_know - tell whether there is such a setting. *@refused: it has one value only,
  * which is another one */

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* pubsub.c - channels, patterns, and their subscriptions */
+#include "bench/kv/server/pubsub.h"
+
+#include <skua/skua.h>
+
+#include <stdlib.h>
+
+#include "bench/kv/server/session.h"
+#include "bench/kv/store/glob.h"
+
+#define SECOND UINT64_C(1000000000)
+
+void pubsub_enter(struct session *session)
+{
+	if (!(session->held & HELD_PUBSUB))
+		skua_mutex_lock(&session->server->pubsub.lock, SKUA_FOREVER_NS);
+}
+
+void pubsub_leave(struct session *session)
+{
+	if (!(session->held & HELD_PUBSUB))
+		skua_mutex_unlock(&session->server->pubsub.lock);
+}
+
+static uint64_t hash_of(struct session *session, struct bytes name)
+{
+	return hash_bytes(&session->server->store->secret, name.data,
+			  name.size);
+}
+
+/* ---- topics ------------------------------------------------------------------- */
+
+static struct topic *find(struct session *session, enum topic_kind kind,
+			  uint64_t hash, struct bytes name)
+{
+	return (struct topic *)names_find(&session->server->pubsub.topics[kind],
+					  hash, name);
+}
+
+struct topic *pubsub_find(struct session *session, enum topic_kind kind,
+			  struct bytes name)
+{
+	return find(session, kind, hash_of(session, name), name);
+}
+
+static struct topic *create(struct names *topics, uint64_t hash,
+			    struct bytes name)
+{
+	struct topic *topic = calloc(1, sizeof(*topic));
+
+	if (topic)
+		topic->text = blob_create(name.size);
+	if (!topic || !topic->text) {
+		free(topic);
+		return NULL;
+	}
+	memcpy(topic->text->data, name.data, name.size);
+	topic->text->size = name.size;
+	topic->name.hash = hash;
+	topic->name.bytes = (struct bytes){ topic->text->data, name.size };
+	if (names_add(topics, &topic->name))
+		return topic;
+	blob_drop(topic->text);
+	free(topic);
+	return NULL;
+}
+
+/* Remove a topic without subscriptions. */
+static void drop_unused(struct names *topics, struct topic *topic)
+{
+	if (topic->first)
+		return;
+	names_remove(topics, &topic->name);
+	blob_drop(topic->text);
+	free(topic);
+}
+
+/* ---- subscriptions -------------------------------------------------------------- */
+
+static void count(struct session *session, enum topic_kind kind, int change)
+{
+	struct subscriptions *own = &session->subscriptions;
+	struct pubsub *pubsub = &session->server->pubsub;
+	uint64_t more = (uint64_t)(int64_t)change;
+
+	session_write(&pubsub->count, pubsub->count + more);
+	session_write(&own->counts[kind], own->counts[kind] + more);
+	session_write(&own->count, own->count + more);
+}
+
+static bool add(struct session *session, enum topic_kind kind,
+		struct topic *topic)
+{
+	struct subscription *subscription = calloc(1, sizeof(*subscription));
+
+	if (!subscription)
+		return false;
+	subscription->name.hash = topic->name.hash;
+	subscription->name.bytes = topic->name.bytes;
+	subscription->topic = topic;
+	subscription->session = session;
+	if (!names_add(&session->subscriptions.names[kind],
+		       &subscription->name)) {
+		free(subscription);
+		return false;
+	}
+	subscription->next = topic->first;
+	if (topic->first)
+		topic->first->before = subscription;
+	topic->first = subscription;
+	topic->count++;
+	count(session, kind, 1);
+	return true;
+}
+
+bool pubsub_subscribe(struct session *session, enum topic_kind kind,
+		      struct bytes name)
+{
+	struct names *topics = &session->server->pubsub.topics[kind];
+	uint64_t hash = hash_of(session, name);
+	struct topic *topic;
+	bool added = false;
+
+	if (names_find(&session->subscriptions.names[kind], hash, name))
+		return true;
+	pubsub_enter(session);
+	topic = find(session, kind, hash, name);
+	if (!topic)
+		topic = create(topics, hash, name);
+	if (topic) {
+		added = add(session, kind, topic);
+		drop_unused(topics, topic);
+	}
+	pubsub_leave(session);
+	return added;
+}
+
+/* The lock is held. */
+static void remove_one(struct session *session, enum topic_kind kind,
+		       struct subscription *subscription)
+{
+	struct topic *topic = subscription->topic;
+
+	names_remove(&session->subscriptions.names[kind], &subscription->name);
+	if (subscription->before)
+		subscription->before->next = subscription->next;
+	else
+		topic->first = subscription->next;
+	if (subscription->next)
+		subscription->next->before = subscription->before;
+	topic->count--;
+	count(session, kind, -1);
+	drop_unused(&session->server->pubsub.topics[kind], topic);
+	free(subscription);
+}
+
+void pubsub_unsubscribe(struct session *session, enum topic_kind kind,
+			struct bytes name)
+{
+	struct name *found = names_find(&session->subscriptions.names[kind],
+					hash_of(session, name), name);
+
+	if (!found)
+		return;
+	pubsub_enter(session);
+	remove_one(session, kind, (struct subscription *)found);
+	pubsub_leave(session);
+}
+
+void pubsub_end(struct session *session)
+{
+	struct name *name;
+
+	if (session->subscriptions.count) {
+		pubsub_enter(session);
+		for (int kind = 0; kind < TOPIC_KINDS; kind++)
+			while ((name = names_next(
+					&session->subscriptions.names[kind],
+					NULL)))
+				remove_one(session, (enum topic_kind)kind,
+					   (struct subscription *)name);
+		pubsub_leave(session);
+	}
+	mail_free(&session->mailbox);
+}
+
+/* ---- messages ----------------------------------------------------------------- */
+
+/* Do so many bytes exceed a limit? */
+static bool is_too_slow(struct session *session, uint64_t bytes)
+{
+	const struct settings *settings = &session->server->settings;
+	uint64_t hard = setting(&settings->pubsub_hard);
+	uint64_t soft = setting(&settings->pubsub_soft);
+	struct mailbox *mailbox = &session->mailbox;
+
+	if (hard && bytes > hard)
+		return true;
+	if (!soft || bytes <= soft) {
+		mailbox->soft_since_ns = 0;
+		return false;
+	}
+	if (!mailbox->soft_since_ns) {
+		mailbox->soft_since_ns = skua_now_ns();
+		return false;
+	}
+	return (skua_now_ns() - mailbox->soft_since_ns) / SECOND >=
+	       setting(&settings->pubsub_soft_s);
+}
+
+static void post(struct session *session, struct message *message,
+		 struct blob *pattern)
+{
+	uint64_t bytes;
+
+	if (session->mailbox.closed)
+		return;
+	bytes = mail_post(&session->mailbox, message, pattern);
+	/* A letter that is lost for want of memory ends the subscriber, too. */
+	if (bytes && !is_too_slow(session, bytes))
+		return;
+	session->mailbox.closed = true;
+	session->server->kick(session);
+}
+
+/* Send a message to all subscriptions of a topic. @pattern: of the topic; NULL: it is the
+ * channel. Return: their number. */
+static int64_t post_all(const struct topic *topic, struct message *message,
+			struct blob *pattern)
+{
+	const struct subscription *s = topic->first;
+
+	for (; s; s = s->next)
+		post(s->session, message, pattern);
+	return (int64_t)topic->count;
+}
+
+/* The lock is held. */
+static int64_t publish_locked(struct session *session,
+			      const struct key *channel,
+			      struct message *message)
+{
+	struct names *patterns = &session->server->pubsub.topics[TOPIC_PATTERN];
+	struct topic *topic =
+		find(session, TOPIC_CHANNEL, channel->hash, channel->bytes);
+	int64_t receivers = topic ? post_all(topic, message, NULL) : 0;
+
+	topic = (struct topic *)names_next(patterns, NULL);
+	for (; topic;
+	     topic = (struct topic *)names_next(patterns, &topic->name))
+		if (glob_match(topic->name.bytes, channel->bytes, false))
+			receivers += post_all(topic, message, topic->text);
+	return receivers;
+}
+
+int64_t pubsub_publish(struct session *session, struct bytes channel,
+		       struct bytes payload)
+{
+	struct key key = store_key(session->server->store, channel);
+	struct blob *text;
+	struct message *message = NULL;
+	int64_t receivers;
+
+	if (!session_read(&session->server->pubsub.count))
+		return 0;
+	text = blob_create(channel.size);
+	if (text) {
+		memcpy(text->data, channel.data, channel.size);
+		text->size = channel.size;
+		message = message_create(&session->reply, text, payload);
+		blob_drop(text);
+	}
+	if (!message)
+		return -1;
+	pubsub_enter(session);
+	receivers = publish_locked(session, &key, message);
+	pubsub_leave(session);
+	message_drop(message);
+	return receivers;
+}

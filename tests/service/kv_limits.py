@@ -1,0 +1,89 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""kv_limits.py SKUA_KV [OPTION...] - the limits of skua-kv, and how it ends"""
+
+import signal
+
+import kv_cases
+from kv_cases import HANG_S, equal, expect, only_client
+from kv_wire import Client, Server, encode, parse
+
+OK = b"+OK\r\n"
+
+
+def no_room(program, options):
+    """maxclients and maxmemory."""
+    with Server(program, *options, "--maxclients", "3", "--maxmemory",
+                "10mb", "--max-bulk", "1mb") as server:
+        clients = [only_client(server)] + [Client(server.port) for _ in range(2)]
+        for client in clients:
+            equal(client.run("PING"), b"+PONG\r\n", "PING")
+        with Client(server.port) as more:
+            equal(more.read_all(), b"-ERR max number of clients reached\r\n", "the fourth")
+        one, two, _ = clients
+        replies = [one.run("SET", f"k{i}", "x" * 100000) for i in range(200)]
+        refused = sum(reply.startswith(b"-OOM") for reply in replies)
+        expect(80 < refused < 120, f"{refused} of 200 writes were refused")
+        equal(one.run("GET", "k199"), b"$-1\r\n", "GET")
+        equal(parse(one.run("DEL", "k0", "k1", "k2", "k3", "k4")), 5, "DEL")
+        equal(one.run("SET", "k", "v"), OK, "SET")
+        one.run("WATCH", *(f"w{i}" for i in range(1024)))
+        equal(one.run("WATCH", "w0", "w1"), OK, "keys that are watched already")
+        equal(one.run("WATCH", "w1024"), b"-ERR too many watched keys\r\n", "one more")
+        equal(one.run("UNWATCH"), OK, "UNWATCH")
+        equal(one.run("WATCH", "w1024"), OK, "WATCH")
+        # A transaction that would need memory is refused, and over.
+        one.run("MULTI")
+        one.run("SET", "k", "w")
+        for i in range(200):
+            two.run("SET", f"k{i}", "x" * 100000)
+        expect(one.run("EXEC").startswith(b"-EXECABORT Transaction discarded because of: OOM"),
+               "EXEC without memory")
+        equal(one.run("EXEC"), b"-ERR EXEC without MULTI\r\n", "EXEC again")
+        one.run("FLUSHALL")
+        info = parse(one.run("INFO", "memory"))
+        expect(b"used_memory:0\r\n" in info, f"all memory is back: {info}")
+        two.send(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1048577\r\n")
+        equal(two.read_all(), b"-ERR Protocol error: invalid bulk length\r\n", "a bulk")
+        for client in clients:
+            client.socket.close()
+
+
+def large_replies(program, options):
+    """Replies that are still written count as memory."""
+    with Server(program, *options, "--maxmemory", "20mb") as server:
+        with Client(server.port) as client, Client(server.port) as greedy:
+            for _ in range(10):
+                client.run("RPUSH", "l", *(["x" * 4000] * 100))
+            greedy.run("MULTI")
+            for _ in range(100):
+                greedy.run("LRANGE", "l", 0, -1)
+            greedy.send(encode("EXEC"))
+            equal(greedy.read_all(), b"", "the client with replies of 400 MB")
+            expect(server.most_memory() < 200 << 20, "the replies take memory")
+            equal(len(parse(client.run("LRANGE", "l", 0, -1))), 1000, "another client")
+
+
+def ends(program, options):
+    """SHUTDOWN and signals end the server, whatever its clients do."""
+    for how in ("SHUTDOWN", signal.SIGINT):
+        with Server(program, *options, "--grace", "0.2") as server:
+            clients = [Client(server.port) for _ in range(20)]
+            for client in clients:
+                client.run("SET", "v", "x" * 500000)
+            for client in clients[10:]:
+                client.send(encode("GET", "v") * 20)  # and read nothing
+            with Client(server.port) as last:
+                if how == "SHUTDOWN":
+                    last.send(encode("SHUTDOWN", "NOSAVE"))
+                    equal(last.read_all(), b"", "SHUTDOWN")
+                else:
+                    server.process.send_signal(how)
+            equal(server.process.wait(HANG_S), 0, f"exit code after {how}")
+            for client in clients[:10]:
+                equal(client.read_all(), b"", f"a client after {how}")
+            for client in clients:
+                client.socket.close()
+
+
+kv_cases.main([no_room, large_replies, ends], alone=[ends])
