@@ -24,28 +24,18 @@
 
 #include "bench/kv/commands/command.h"
 #include "bench/kv/output.h"
+#include "bench/kv/parts.h"
 
-#define FIRST_ROOM 4096u  /* bytes of an input buffer */
-#define BATCH_ROOM 16384u /* for commands that come together */
 /* A buffer of more bytes is given back after the large command that needed it. */
 #define KEPT_ROOM 65536u
 /* The most bytes of one command, as in Redis. */
 #define MOST_ROOM (1ull << 30)
-/* Replies that are sent before further commands of the batch run. */
-#define SEND_AT 65536u
-#define SECOND  UINT64_C(1000000000)
+#define SECOND    UINT64_C(1000000000)
 
-/**
- * struct connection - a client, its fiber and its socket
- * @in, @begin, @end, @room: the input: the bytes from @begin to @end are not yet parsed
- */
-struct connection {
+/* A connection in the form of a fiber. */
+struct connection_fiber {
 	struct skua_fiber fiber; /* first: serve() casts back */
-	struct session session;
-	struct skua_io io;
-	struct resp_parser parser;
-	char *in;
-	size_t begin, end, room;
+	struct connection c;
 };
 
 /* ---- input -------------------------------------------------------------------- */
@@ -75,8 +65,7 @@ static bool resize(struct connection *c, size_t room)
 	return true;
 }
 
-/* Make room for a read. Return: false: no memory */
-static bool make_room(struct connection *c)
+bool connection_room(struct connection *c)
 {
 	size_t used = c->end - c->begin;
 
@@ -102,6 +91,13 @@ static uint64_t coarse_seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return (uint64_t)now.tv_sec;
+}
+
+void connection_received(struct connection *c, size_t bytes)
+{
+	c->end += bytes;
+	c->session.clock.now_ms = 0;
+	session_write(&c->session.active_s, coarse_seconds());
 }
 
 /* Send all replies. Return: false: the connection cannot go on. */
@@ -158,14 +154,12 @@ static bool receive(struct connection *c)
 {
 	ssize_t got;
 
-	if (!make_room(c))
+	if (!connection_room(c))
 		return false;
 	got = read_some(c);
 	if (got <= 0)
 		return false;
-	c->end += (size_t)got;
-	c->session.clock.now_ms = 0;
-	session_write(&c->session.active_s, coarse_seconds());
+	connection_received(c, (size_t)got);
 	return true;
 }
 
@@ -179,21 +173,8 @@ static void free_garbage(struct garbage *garbage)
 		skua_yield();
 }
 
-/* A command that was parsed, with the place of its arguments and the hash of the first
- * one, which is mostly a key. */
-struct request {
-	size_t args, argc;
-	uint64_t hash;
-};
-
-/* Commands that are parsed before the first one of them runs: the memory of their keys
- * comes meanwhile. A guess. */
-#define BATCH 16u
-
-/* Parse the commands that are complete, up to a batch. Return: the last result of the
- * parser */
-static enum resp_result collect(struct connection *c, struct request *batch,
-				unsigned *count)
+enum resp_result connection_collect(struct connection *c, struct request *batch,
+				    unsigned *count)
 {
 	const struct session *session = &c->session;
 	struct resp_parser *p = &c->parser;
@@ -219,8 +200,8 @@ static enum resp_result collect(struct connection *c, struct request *batch,
 	return result;
 }
 
-static void prefetch(struct connection *c, struct request *batch,
-		     unsigned count)
+void connection_prefetch(struct connection *c, struct request *batch,
+			 unsigned count)
 {
 	struct store *store = c->session.server->store;
 
@@ -271,9 +252,9 @@ static enum resp_result run_commands(struct connection *c)
 	unsigned count;
 
 	do {
-		result = collect(c, batch, &count);
+		result = connection_collect(c, batch, &count);
 		if (count > 1)
-			prefetch(c, batch, count);
+			connection_prefetch(c, batch, count);
 		run_batch(c, batch, count);
 		resp_drop(&c->parser);
 		if (session->closing || session->reply.failed)
@@ -341,7 +322,7 @@ static void write_address(char *out, size_t room, bool peer, int fd)
 
 static void serve(struct skua_fiber *self)
 {
-	struct connection *c = (struct connection *)self;
+	struct connection *c = &((struct connection_fiber *)self)->c;
 
 	skua_cancel_mask();
 	if (session_begin(c->session.server, &c->session)) {
@@ -354,44 +335,52 @@ static void serve(struct skua_fiber *self)
 	skua_io_close(c->io);
 }
 
-void connection_release(struct skua_task *task)
+bool connection_begin(struct connection *c, struct server *server,
+		      struct skua_io io)
 {
-	struct connection *c =
-		SKUA_CONTAINER_OF(task, struct connection, fiber.task);
+	c->in = malloc(FIRST_ROOM);
+	if (!c->in)
+		return false;
+	c->room = FIRST_ROOM;
+	c->io = io;
+	c->session.server = server;
+	c->session.fd = io.fd;
+	write_address(c->session.peer, sizeof(c->session.peer), true, io.fd);
+	write_address(c->session.local, sizeof(c->session.local), false, io.fd);
+	return true;
+}
 
+void connection_end(struct connection *c)
+{
 	session_buffers(c->session.server, -(int64_t)accounted(c->room));
 	resp_parser_free(&c->parser);
 	free(c->in);
-	free(c);
+}
+
+void connection_release(struct skua_task *task)
+{
+	struct connection_fiber *own =
+		SKUA_CONTAINER_OF(task, struct connection_fiber, fiber.task);
+
+	connection_end(&own->c);
+	free(own);
 }
 
 int connection_start(struct server *server, struct skua_group *group,
 		     struct skua_io io)
 {
-	struct connection *c = calloc(1, sizeof(*c));
-	int code = -ENOMEM;
+	struct connection_fiber *own = calloc(1, sizeof(*own));
+	bool made = own && connection_begin(&own->c, server, io);
+	int code = made ? skua_fiber_init(&own->fiber, serve, 0) : -ENOMEM;
 
-	if (c)
-		c->in = malloc(FIRST_ROOM);
-	if (c && c->in) {
-		c->room = FIRST_ROOM;
-		c->io = io;
-		c->session.server = server;
-		c->session.fd = io.fd;
-		write_address(c->session.peer, sizeof(c->session.peer), true,
-			      io.fd);
-		write_address(c->session.local, sizeof(c->session.local), false,
-			      io.fd);
-		code = skua_fiber_init(&c->fiber, serve, 0);
-		if (!code)
-			code = skua_group_spawn(group, &c->fiber.task);
-		if (!code)
-			return 0;
-	}
+	if (!code)
+		code = skua_group_spawn(group, &own->fiber.task);
+	if (!code)
+		return 0;
 	skua_io_close(io);
-	if (c)
-		free(c->in);
-	free(c);
+	if (made)
+		connection_end(&own->c);
+	free(own);
 	return code;
 }
 

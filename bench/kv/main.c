@@ -23,6 +23,7 @@
 
 #include "bench/kv/commands/command.h"
 #include "bench/kv/connection.h"
+#include "bench/kv/poll.h"
 #include "bpf/cli/args.h"
 
 #define MS     UINT64_C(1000000)
@@ -35,12 +36,14 @@ static struct skua_runtime *runtime;
 static struct skua_group connections;
 static struct skua_io listener, signals;
 static struct skua_fiber acceptor, sweeper;
+static bool as_tasks;
 
 /* ---- options ------------------------------------------------------------------ */
 
 struct options {
 	uint64_t port, workers, max_clients;
 	double grace_s;
+	bool tasks;
 	const char *bind, *password, *max_memory, *max_bulk;
 };
 
@@ -68,6 +71,9 @@ static const struct args_verb verb = {
 			     "512mb (default: 512mb)"),
 		ARGS_TEXT_OF(struct options, "requirepass", password,
 			     "PASSWORD", "Clients must give PASSWORD first"),
+		ARGS_FLAG_OF(struct options, "tasks", tasks,
+			     "Serve each connection in a poll task instead of "
+			     "a fiber"),
 		{ .name = "grace",
 		  .arg = "SECONDS",
 		  .doc = "At the end, wait SECONDS for clients to take their "
@@ -123,7 +129,8 @@ static void accept_all(struct skua_fiber *self)
 	(void)self;
 	while (!(code = skua_io_accept(listener, &io, NULL, NULL,
 				       SKUA_FOREVER_NS)))
-		connection_start(&server, &connections, io);
+		(as_tasks ? poll_start : connection_start)(&server,
+							   &connections, io);
 	/* The end of the server cancels this fiber, or closes the listener. */
 	if (code != -ECANCELED && code != -EBADF)
 		fprintf(stderr, "skua-kv: no more clients are accepted: %s\n",
@@ -224,7 +231,8 @@ static int start(unsigned workers, struct skua_error *err)
 	if (code)
 		return code;
 	skua_group_init(&connections, runtime);
-	skua_group_set_release(&connections, connection_release);
+	skua_group_set_release(&connections,
+			       as_tasks ? poll_release : connection_release);
 	code = skua_fiber_init(&acceptor, accept_all, 0);
 	if (!code)
 		code = skua_fiber_init(&sweeper, sweep_all, 0);
@@ -245,7 +253,10 @@ static void finish(uint64_t grace_ns)
 	skua_task_join(&acceptor.task);
 	skua_task_cancel(&sweeper.task);
 	skua_task_join(&sweeper.task);
-	skua_group_cancel(&connections);
+	if (as_tasks)
+		poll_stop_all(&server);
+	else
+		skua_group_cancel(&connections);
 	if (skua_group_wait_until(&connections, skua_now_ns() + grace_ns)) {
 		connections_shut_down(&server);
 		skua_group_wait(&connections);
@@ -272,6 +283,7 @@ int main(int argc, char **argv)
 	server.store = store_create();
 	if (apply(&options))
 		return EXIT_USAGE;
+	as_tasks = options.tasks;
 	if (!server.store || start((unsigned)options.workers, &err)) {
 		fprintf(stderr, "skua-kv: %s\n",
 			server.store ? err.text : "no memory");

@@ -2,45 +2,40 @@
 /* output.c - sends the replies of a connection */
 #include "bench/kv/output.h"
 
-#include <sys/uio.h>
+#include <errno.h>
 
 /* Pieces of one write. */
 #define PIECES 64
 
-/* A place in the replies: @mark large values, and @at bytes of the buffer are sent, and
- * @inside bytes of the next large value. */
-struct progress {
-	size_t mark, at, inside;
-};
-
-/* Collect the next pieces. Return: their number */
-static int pieces(const struct reply *r, struct progress p,
-		  struct iovec vector[PIECES])
+/* Collect the next pieces, @most at most. Return: their number */
+static int pieces(const struct reply *r, const struct output *from,
+		  struct iovec *vector, int most)
 {
+	size_t mark = from->mark, at = from->at, inside = from->inside;
 	int count = 0;
 
-	while (count < PIECES - 1) {
-		bool more = p.mark < r->marked;
-		size_t until = more ? r->marks[p.mark].at : r->used;
+	while (count < most - 1) {
+		bool more = mark < r->marked;
+		size_t until = more ? r->marks[mark].at : r->used;
 
-		if (until > p.at)
+		if (until > at)
 			vector[count++] =
-				(struct iovec){ r->data + p.at, until - p.at };
+				(struct iovec){ r->data + at, until - at };
 		if (!more)
 			break;
-		p.at = until;
-		if (r->marks[p.mark].blob->size > p.inside)
+		at = until;
+		if (r->marks[mark].blob->size > inside)
 			vector[count++] = (struct iovec){
-				r->marks[p.mark].blob->data + p.inside,
-				r->marks[p.mark].blob->size - p.inside
+				r->marks[mark].blob->data + inside,
+				r->marks[mark].blob->size - inside
 			};
-		p.inside = 0;
-		p.mark++;
+		inside = 0;
+		mark++;
 	}
 	return count;
 }
 
-static void advance(const struct reply *r, struct progress *p, size_t sent)
+static void advance(const struct reply *r, struct output *p, size_t sent)
 {
 	while (sent) {
 		bool more = p->mark < r->marked;
@@ -65,11 +60,11 @@ static void advance(const struct reply *r, struct progress *p, size_t sent)
 /* Send replies with large values, which lie in several places. */
 static bool send_pieces(struct skua_io io, const struct reply *r)
 {
-	struct progress progress = { 0, 0, 0 };
+	struct output progress = { .mark = 0 };
 	struct iovec vector[PIECES];
 
 	while (progress.at < r->used || progress.mark < r->marked) {
-		int count = pieces(r, progress, vector);
+		int count = pieces(r, &progress, vector, PIECES);
 		ssize_t sent =
 			skua_io_writev(io, vector, count, SKUA_FOREVER_NS);
 
@@ -98,4 +93,28 @@ bool output_send(struct skua_io io, struct reply *r)
 		return false;
 	reply_sent(r);
 	return true;
+}
+
+int output_send_poll(struct skua_task *self, struct skua_io io, struct reply *r,
+		     struct output *output, struct skua_wait *wait)
+{
+	if (r->failed)
+		return -ENOMEM;
+	while (output->at < r->used || output->mark < r->marked) {
+		ssize_t sent;
+
+		if (!output->count)
+			output->count = pieces(r, output, output->pieces,
+					       OUTPUT_PIECES);
+		sent = skua_io_writev_poll(self, io, output->pieces,
+					   output->count, wait,
+					   SKUA_FOREVER_NS);
+		if (sent < 0)
+			return (int)sent;
+		output->count = 0;
+		advance(r, output, (size_t)sent);
+	}
+	reply_sent(r);
+	output->mark = output->at = output->inside = 0;
+	return 0;
 }

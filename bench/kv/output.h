@@ -4,6 +4,9 @@
 #define SKUA_BENCH_KV_OUTPUT_H
 
 #include <skua/io.h>
+#include <skua/task.h>
+
+#include <sys/uio.h>
 
 #include "bench/kv/resp/reply.h"
 
@@ -15,5 +18,28 @@
  * or a reply has failed.
  */
 bool output_send(struct skua_io io, struct reply *reply);
+
+/* Pieces of one write of output_send_poll(). */
+#define OUTPUT_PIECES 16
+
+/**
+ * struct output - the replies that a task sends; zeroed at first. It stays in place
+ * @mark, @at, @inside: so many large values, bytes of the buffer, and bytes of the next
+ *                      large value were sent
+ * @pieces, @count: what is being written
+ */
+struct output {
+	size_t mark, at, inside;
+	struct iovec pieces[OUTPUT_PIECES];
+	int count;
+};
+
+/* output_send_poll - the same in a poll
+ *
+ * Return: 0; -EAGAIN: return SKUA_PENDING, and call it again; other negative values: the
+ * connection cannot go on. */
+int output_send_poll(struct skua_task *self, struct skua_io io,
+		     struct reply *reply, struct output *output,
+		     struct skua_wait *wait);
 
 #endif

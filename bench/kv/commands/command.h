@@ -76,13 +76,32 @@ const struct command *command_find(struct bytes name);
 const struct command *command_find_sub(const struct command *command,
 				       struct bytes name);
 
+/* command_arity_fits - tell whether a command may have so many arguments */
+static inline bool command_arity_fits(const struct command *command,
+				      size_t argc)
+{
+	return command->arity < 0 ? argc >= (size_t)-command->arity
+				  : argc == (size_t)command->arity;
+}
+
+/**
+ * command_locks - find the locks that a command, if it is run now, would take
+ * @set: receives the stripes
+ *
+ * A caller that cannot wait in command_run() takes them before it. Return: HELD_PUBSUB and
+ * HELD_CLIENTS.
+ */
+unsigned command_locks(const struct session *session, size_t argc,
+		       const struct bytes *argv, struct store_set *set);
+
 /**
  * command_run - run or queue one command of a client
  * @argc: 1 or more
  * @argv: borrowed for the call
  * @hash: that of argv[1], if the caller knows it; NULL: it does not
  *
- * In a fiber, with cancels masked.
+ * In a fiber, with cancels masked; or, in a poll, with the locks of command_locks(), as
+ * session->held says.
  */
 void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		 const uint64_t *hash);
@@ -202,5 +221,8 @@ bool client_set_name(struct call *call, struct bytes name);
 /* transaction_queue - queue a command. Return: false: no memory */
 bool transaction_queue(struct session *session, const struct command *command,
 		       size_t argc, const struct bytes *argv);
+
+/* transaction_stripes - add the stripes of the queued commands to a set */
+void transaction_stripes(const struct session *session, struct store_set *set);
 
 #endif

@@ -60,12 +60,6 @@ static void unknown_command(struct session *session, size_t argc,
 		    bytes_shown(argv[0]), argv[0].data, args);
 }
 
-static bool arity_fits(const struct command *command, size_t argc)
-{
-	return command->arity < 0 ? argc >= (size_t)-command->arity
-				  : argc == (size_t)command->arity;
-}
-
 /* Find the command or subcommand. Return: NULL: the reply is an error. */
 static const struct command *find(struct session *session, size_t argc,
 				  const struct bytes *argv)
@@ -125,7 +119,7 @@ static const struct command *permitted(struct session *session, size_t argc,
 	if (!command)
 		return NULL;
 	is_exec = command->run == run_exec;
-	if (!arity_fits(command, argc)) {
+	if (!command_arity_fits(command, argc)) {
 		if (is_exec)
 			refuse_exec(session, "wrong number of arguments for "
 					     "'exec' command");
@@ -197,6 +191,10 @@ static void run_locked(struct call *call, const uint64_t *hash)
 		call->key = (struct key){ call->argv[1], *hash };
 	else
 		call->key = call_key(call, (size_t)command->first);
+	if (call->session->held & HELD_STRIPES) {
+		command->run(call);
+		return;
+	}
 	if (command->last == command->first || call->argc == 2) {
 		stripe = store_stripe(call->store, call->key.hash);
 		store_lock(stripe);

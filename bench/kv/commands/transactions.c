@@ -149,18 +149,13 @@ void run_unwatch(struct call *call)
 
 /* ---- EXEC --------------------------------------------------------------------- */
 
-/* Collect the stripes of the queued commands and of the watched keys. */
-static void stripes(const struct call *call, struct store_set *set)
+void transaction_stripes(const struct session *session, struct store_set *set)
 {
-	const struct transaction *transaction = &call->session->transaction;
-	const struct queued *queued = transaction->first;
-	const struct watched *watched = transaction->watches;
+	const struct queued *queued = session->transaction.first;
 
 	for (; queued; queued = queued->next)
-		command_keys(call->store, queued->command, queued->argc,
-			     queued->argv, set);
-	for (; watched; watched = watched->next)
-		store_set_add(set, watched->watch.key.hash);
+		command_keys(session->server->store, queued->command,
+			     queued->argc, queued->argv, set);
 }
 
 /* Has a watched key changed, or expired? The stripes are locked. */
@@ -213,7 +208,8 @@ void run_exec(struct call *call)
 					"because of previous errors.");
 		return;
 	}
-	stripes(call, &set);
+	transaction_stripes(session, &set);
+	transaction_watched(session, &set);
 	if (!(held & HELD_STRIPES))
 		store_lock_set(call->store, &set);
 	stale = is_stale(call);

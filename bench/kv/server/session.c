@@ -6,7 +6,9 @@
 
 void clients_lock(struct server *server)
 {
-	skua_mutex_lock(&server->clients_lock, SKUA_FOREVER_NS);
+	/* It fails in a poll, which must have the lock already. */
+	if (skua_mutex_lock(&server->clients_lock, SKUA_FOREVER_NS))
+		abort();
 }
 
 void clients_unlock(struct server *server)
@@ -150,20 +152,26 @@ void transaction_unwatch_locked(struct session *session)
 	__atomic_store_n(&transaction->touched, false, __ATOMIC_RELAXED);
 }
 
+void transaction_watched(const struct session *session, struct store_set *set)
+{
+	const struct watched *watched = session->transaction.watches;
+
+	for (; watched; watched = watched->next)
+		store_set_add(set, watched->watch.key.hash);
+}
+
 void transaction_unwatch(struct session *session)
 {
 	struct store *store = session->server->store;
-	struct watched *watched = session->transaction.watches;
 	struct store_set set = { { 0 } };
 
-	if (!watched)
+	if (!session->transaction.watches)
 		return;
 	if (session->held & HELD_STRIPES) {
 		transaction_unwatch_locked(session);
 		return;
 	}
-	for (; watched; watched = watched->next)
-		store_set_add(&set, watched->watch.key.hash);
+	transaction_watched(session, &set);
 	store_lock_set(store, &set);
 	transaction_unwatch_locked(session);
 	store_unlock_set(store, &set);

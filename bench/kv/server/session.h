@@ -162,6 +162,9 @@ bool session_password(struct session *session, struct bytes password);
 /* transaction_reset - forget the queued commands */
 void transaction_reset(struct session *session);
 
+/* transaction_watched - add the stripes of the watched keys to a set */
+void transaction_watched(const struct session *session, struct store_set *set);
+
 /* transaction_unwatch - watch no key any more */
 void transaction_unwatch(struct session *session);
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* parts.h - the parts that both forms of a connection have: the fiber of connection.c, and the
+ * poll task of poll.c */
+#ifndef SKUA_BENCH_KV_PARTS_H
+#define SKUA_BENCH_KV_PARTS_H
+
+#include <skua/skua.h>
+
+#include "bench/kv/resp/parse.h"
+#include "bench/kv/server/session.h"
+
+#define FIRST_ROOM 4096u  /* bytes of an input buffer */
+#define BATCH_ROOM 16384u /* for commands that come together */
+/* Replies that are sent before further commands of the batch run. */
+#define SEND_AT 65536u
+
+/**
+ * struct connection - a client, and its socket
+ * @in, @begin, @end, @room: the input: the bytes from @begin to @end are not yet parsed
+ */
+struct connection {
+	struct session session;
+	struct skua_io io;
+	struct resp_parser parser;
+	char *in;
+	size_t begin, end, room;
+};
+
+/* A command that was parsed, with the place of its arguments and the hash of the first
+ * one, which is mostly a key. */
+struct request {
+	size_t args, argc;
+	uint64_t hash;
+};
+
+/* Commands that are parsed before the first one of them runs: the memory of their keys
+ * comes meanwhile. A guess. */
+#define BATCH 16u
+
+/* connection_begin, connection_end - prepare a zeroed connection, false: no memory; free what
+ * it has */
+bool connection_begin(struct connection *c, struct server *server,
+		      struct skua_io io);
+void connection_end(struct connection *c);
+
+/* connection_room - make room for a read. Return: false: no memory */
+bool connection_room(struct connection *c);
+
+/* connection_received - so many bytes were read */
+void connection_received(struct connection *c, size_t bytes);
+
+/* connection_collect - parse the commands that are complete, up to a batch. Return: the last
+ * result of the parser */
+enum resp_result connection_collect(struct connection *c, struct request *batch,
+				    unsigned *count);
+
+/* connection_prefetch - hash the first arguments of a batch, and ask for their entries */
+void connection_prefetch(struct connection *c, struct request *batch,
+			 unsigned count);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * poll.c - a poll task for each connection, instead of a fiber (--tasks)
+ *
+ * The same as connection.c, as steps: a step that has to wait arms the wait of the task,
+ * and is called again. Commands must not wait: all locks that a command may need are taken
+ * before it, in the order stripes, channels, clients.
+ *
+ * No such task is cancelled: a task that is cancelled cannot wait for a lock any more, and
+ * polls cannot mask cancels. At the end, the sockets are shut down for reading instead.
+ */
+#include "bench/kv/poll.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "bench/kv/commands/command.h"
+#include "bench/kv/output.h"
+#include "bench/kv/parts.h"
+
+#define SECOND UINT64_C(1000000000)
+/* Reads after an error that ends a connection, as in connection.c. */
+#define DRAINED 64
+
+struct task;
+
+/* The steps return whether the task goes on at once, waits, lets others run, or is over. */
+enum next { GO, WAIT, YIELD, OVER };
+typedef enum next (*step_fn)(struct task *t);
+
+/**
+ * struct task - a connection in the form of a task
+ * @step: what comes next; @after: what comes after send()
+ * @begun: the session is in the list
+ * @wait: of the step that waits
+ * @set, @wanted: locks of the next command: stripes, and HELD_*
+ * @stripe, @got: those that are held already: stripes below @stripe, and HELD_*
+ * @batch, @count, @at, @result: commands that were parsed; those below @at have run
+ * @select, @cases: a wait for the socket and for messages
+ * @output: replies that are being sent
+ * @drain_ns, @drained: a refused client: until when its bytes are read, and reads so far
+ */
+struct task {
+	struct connection c;
+	struct skua_task task;
+	step_fn step, after;
+	bool begun;
+	struct skua_wait wait;
+	struct store_set set;
+	unsigned wanted, stripe, got;
+	struct request batch[BATCH];
+	unsigned count, at;
+	enum resp_result result;
+	struct skua_select select;
+	struct skua_select_case cases[2];
+	struct output output;
+	uint64_t drain_ns;
+	unsigned drained;
+};
+
+static enum next to(struct task *t, step_fn step)
+{
+	t->step = step;
+	return GO;
+}
+
+/* ---- locks -------------------------------------------------------------------- */
+
+static void want(struct task *t, unsigned wanted)
+{
+	memset(&t->set, 0, sizeof(t->set));
+	t->wanted = wanted;
+	t->stripe = t->got = 0;
+}
+
+static int take_one(struct task *t, unsigned which, struct skua_mutex *mutex)
+{
+	int code;
+
+	if (!(t->wanted & ~t->got & which))
+		return 0;
+	code = skua_mutex_lock_poll(&t->task, mutex, &t->wait, SKUA_FOREVER_NS);
+	if (!code)
+		t->got |= which;
+	return code;
+}
+
+/* Take the locks, one after the other. Return: 0; -EAGAIN: call it again. */
+static int take_locks(struct task *t)
+{
+	struct server *server = t->c.session.server;
+	int code;
+
+	for (; t->stripe < STORE_STRIPES; t->stripe++) {
+		uint64_t word = t->set.words[t->stripe / 64] >> t->stripe % 64;
+
+		if (!word) {
+			t->stripe |= 63;
+			continue;
+		}
+		t->stripe += (unsigned)__builtin_ctzll(word);
+		code = skua_mutex_lock_poll(
+			&t->task, &server->store->stripes[t->stripe].lock,
+			&t->wait, SKUA_FOREVER_NS);
+		if (code)
+			return code;
+	}
+	code = take_one(t, HELD_PUBSUB, &server->pubsub.lock);
+	if (!code)
+		code = take_one(t, HELD_CLIENTS, &server->clients_lock);
+	if (!code)
+		t->c.session.held = HELD_STRIPES | t->wanted;
+	return code;
+}
+
+static void give_locks(struct task *t)
+{
+	struct server *server = t->c.session.server;
+
+	t->c.session.held = 0;
+	if (t->got & HELD_CLIENTS)
+		clients_unlock(server);
+	if (t->got & HELD_PUBSUB)
+		skua_mutex_unlock(&server->pubsub.lock);
+	store_unlock_set(server->store, &t->set);
+}
+
+/* After a cancel, by a shutdown of the runtime, a poll cannot wait: it tries. */
+static enum next not_yet(int code)
+{
+	return code == -EAGAIN ? WAIT : YIELD;
+}
+
+/* ---- the end ------------------------------------------------------------------ */
+
+static enum next close_socket(struct task *t)
+{
+	skua_io_close(t->c.io);
+	return OVER;
+}
+
+static enum next end_session(struct task *t)
+{
+	int code = take_locks(t);
+
+	if (code)
+		return not_yet(code);
+	session_end(&t->c.session);
+	give_locks(t);
+	return to(t, close_socket);
+}
+
+static enum next end(struct task *t)
+{
+	struct session *session = &t->c.session;
+
+	if (!t->begun) {
+		reply_free(&session->reply);
+		return to(t, close_socket);
+	}
+	want(t, HELD_CLIENTS | HELD_PUBSUB);
+	transaction_watched(session, &t->set);
+	return to(t, end_session);
+}
+
+/* Take what a refused client still sends, as in connection.c. */
+static enum next drain(struct task *t)
+{
+	ssize_t got = skua_io_read_poll(&t->task, t->c.io, t->c.in, t->c.room,
+					&t->wait, t->drain_ns);
+
+	if (got == -EAGAIN)
+		return WAIT;
+	return got > 0 && ++t->drained < DRAINED ? GO : to(t, end);
+}
+
+static enum next shut_down(struct task *t)
+{
+	t->drain_ns = skua_now_ns() + SECOND;
+	return to(t, skua_io_shutdown(t->c.io, SHUT_WR) ? end : drain);
+}
+
+/* ---- replies ------------------------------------------------------------------ */
+
+static enum next send_step(struct task *t)
+{
+	int code = output_send_poll(&t->task, t->c.io, &t->c.session.reply,
+				    &t->output, &t->wait);
+
+	if (code == -EAGAIN)
+		return WAIT;
+	/* The client may have let it wait. */
+	t->c.session.clock.now_ms = 0;
+	return to(t, code ? end : t->after);
+}
+
+static enum next send_then(struct task *t, step_fn after)
+{
+	t->after = after;
+	return to(t, send_step);
+}
+
+static enum next refuse(struct task *t, const char *error)
+{
+	reply_error(&t->c.session.reply, "ERR %s", error);
+	return send_then(t, shut_down);
+}
+
+/* ---- commands ----------------------------------------------------------------- */
+
+static enum next parse(struct task *t);
+static enum next receive(struct task *t);
+static enum next next_command(struct task *t);
+
+static enum next free_garbage(struct task *t)
+{
+	struct session *session = &t->c.session;
+
+	if (garbage_free(&session->garbage))
+		return YIELD;
+	return session->reply.waiting > SEND_AT ? send_then(t, next_command)
+						: to(t, next_command);
+}
+
+static enum next run(struct task *t)
+{
+	const struct request *request = &t->batch[t->at];
+	int code = take_locks(t);
+
+	if (code)
+		return not_yet(code);
+	command_run(&t->c.session, request->argc,
+		    resp_kept(&t->c.parser, request->args),
+		    t->count > 1 && request->argc > 1 ? &request->hash : NULL);
+	give_locks(t);
+	t->at++;
+	return to(t, free_garbage);
+}
+
+/* All commands of the batch have run. */
+static enum next batch_end(struct task *t)
+{
+	struct session *session = &t->c.session;
+	char error[80];
+
+	resp_drop(&t->c.parser);
+	if (session->closing)
+		return send_then(t, end);
+	switch (t->result) {
+	case RESP_COMMAND:
+		return to(t, parse);
+	case RESP_ERROR:
+		snprintf(error, sizeof(error), "Protocol error: %s",
+			 t->c.parser.error);
+		return refuse(t, error);
+	case RESP_NO_MEMORY:
+		return send_then(t, end);
+	default:
+		return send_then(t, receive);
+	}
+}
+
+static enum next next_command(struct task *t)
+{
+	struct session *session = &t->c.session;
+	const struct request *request = &t->batch[t->at];
+
+	if (session->reply.failed)
+		return to(t, end);
+	if (t->at == t->count || session->closing)
+		return batch_end(t);
+	want(t, 0);
+	t->wanted =
+		command_locks(session, request->argc,
+			      resp_kept(&t->c.parser, request->args), &t->set);
+	return to(t, run);
+}
+
+static enum next parse(struct task *t)
+{
+	t->result = connection_collect(&t->c, t->batch, &t->count);
+	t->at = 0;
+	if (t->count > 1)
+		connection_prefetch(&t->c, t->batch, t->count);
+	return to(t, next_command);
+}
+
+/* ---- input -------------------------------------------------------------------- */
+
+static enum next received(struct task *t, ssize_t got)
+{
+	if (got <= 0)
+		return to(t, end);
+	connection_received(&t->c, (size_t)got);
+	return to(t, parse);
+}
+
+static enum next read_step(struct task *t)
+{
+	struct connection *c = &t->c;
+	ssize_t got =
+		skua_io_read_poll(&t->task, c->io, c->in + c->end,
+				  c->room - c->end, &t->wait, SKUA_FOREVER_NS);
+
+	return got == -EAGAIN ? WAIT : received(t, got);
+}
+
+/* Wait for bytes, and send the messages that come meanwhile. */
+static enum next read_subscribed(struct task *t)
+{
+	struct connection *c = &t->c;
+	struct mailbox *mailbox = &c->session.mailbox;
+	ssize_t got;
+	int ready;
+
+	if (!skua_wait_armed(&t->wait) && mail_waits(mailbox)) {
+		mail_write(mailbox, &c->session.reply, SEND_AT);
+		return send_then(t, read_subscribed);
+	}
+	ready = skua_select_poll(&t->task, &t->select, &t->wait,
+				 SKUA_FOREVER_NS);
+	if (ready == -EAGAIN)
+		return WAIT;
+	if (ready < 0)
+		return to(t, end);
+	if (ready == 1)
+		return GO;
+	got = skua_io_read_try(c->io, c->in + c->end, c->room - c->end);
+	return got == -EAGAIN ? GO : received(t, got);
+}
+
+static enum next receive(struct task *t)
+{
+	if (!connection_room(&t->c))
+		return to(t, end);
+	if (!t->c.session.subscriptions.count)
+		return to(t, read_step);
+	t->cases[0] = (struct skua_select_case){ .kind = SKUA_SELECT_IO,
+						 .object = &t->c.io,
+						 .amount = POLLIN };
+	t->cases[1] = (struct skua_select_case){
+		.kind = SKUA_SELECT_NOTIFY,
+		.object = &t->c.session.mailbox.notify
+	};
+	t->select = (struct skua_select){ .cases = t->cases, .count = 2 };
+	return to(t, read_subscribed);
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+static enum next begin(struct task *t)
+{
+	int code = take_locks(t);
+
+	if (code)
+		return not_yet(code);
+	t->begun = session_begin(t->c.session.server, &t->c.session);
+	give_locks(t);
+	return t->begun ? to(t, receive)
+			: refuse(t, "max number of clients reached");
+}
+
+static enum skua_poll poll_connection(struct skua_task *self)
+{
+	struct task *t = SKUA_CONTAINER_OF(self, struct task, task);
+
+	while (true) {
+		switch (t->step(t)) {
+		case WAIT:
+			return SKUA_PENDING;
+		case YIELD:
+			return SKUA_YIELD;
+		case OVER:
+			return SKUA_DONE;
+		case GO:
+			break;
+		}
+	}
+}
+
+void poll_release(struct skua_task *task)
+{
+	struct task *t = SKUA_CONTAINER_OF(task, struct task, task);
+
+	connection_end(&t->c);
+	free(t);
+}
+
+int poll_start(struct server *server, struct skua_group *group,
+	       struct skua_io io)
+{
+	struct task *t = calloc(1, sizeof(*t));
+	bool made = t && connection_begin(&t->c, server, io);
+	int code = made ? skua_task_init(&t->task, poll_connection) : -ENOMEM;
+
+	if (!code) {
+		t->step = begin;
+		want(t, HELD_CLIENTS);
+		code = skua_group_spawn(group, &t->task);
+	}
+	if (!code)
+		return 0;
+	skua_io_close(io);
+	if (made)
+		connection_end(&t->c);
+	free(t);
+	return code;
+}
+
+void poll_stop_all(struct server *server)
+{
+	clients_lock(server);
+	server->ending = true;
+	for (struct session *s = server->first; s; s = s->next)
+		skua_io_shutdown(
+			SKUA_CONTAINER_OF(s, struct connection, session)->io,
+			SHUT_RD);
+	clients_unlock(server);
+}
