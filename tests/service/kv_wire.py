@@ -146,6 +146,11 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as file:
             return next(int(l.split()[1]) << 10 for l in file if l.startswith("VmHWM"))
 
+    def cpu_ticks(self):
+        """Return the CPU time so far, in ticks of the kernel."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
+
     def memory(self):
         """Return the resident memory, in bytes."""
         with open(f"/proc/{self.process.pid}/statm") as file:
