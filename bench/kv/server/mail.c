@@ -6,6 +6,8 @@
 
 /* A payload of more bytes is not copied into replies. A guess. */
 #define COPIED 4096u
+/* The memory of a letter. */
+#define LETTER ((int64_t)sizeof(struct letter) + 8)
 
 /* ---- messages ----------------------------------------------------------------- */
 
@@ -70,6 +72,8 @@ uint64_t mail_post(struct mailbox *mailbox, struct message *message,
 	__atomic_fetch_add(&message->references, 1, __ATOMIC_RELAXED);
 	if (pattern)
 		blob_take(pattern);
+	/* Over the limit, no more messages are made. */
+	message->count(message->owner, LETTER);
 	*letter = (struct letter){ NULL, message, pattern };
 	/* Relaxed: a number that changes. */
 	bytes = __atomic_add_fetch(&mailbox->bytes, letter_bytes(letter),
@@ -140,6 +144,7 @@ static void drop_letter(struct mailbox *mailbox)
 	/* Relaxed: a number that changes. */
 	__atomic_fetch_sub(&mailbox->bytes, letter_bytes(letter),
 			   __ATOMIC_RELAXED);
+	letter->message->count(letter->message->owner, -LETTER);
 	message_drop(letter->message);
 	if (letter->pattern)
 		blob_drop(letter->pattern);
