@@ -319,3 +319,56 @@ HOT int skua_io_write_all(struct skua_io io, const void *data, size_t size,
 		*moved = done;
 	return bytes < 0 ? (int)bytes : 0;
 }
+
+/* Where the bytes of several buffers go on: at byte @inside of the first one. */
+struct rest {
+	const struct iovec *vector;
+	int count;
+	size_t inside;
+};
+
+/* Pass over @bytes, and over buffers without any. */
+static void pass(struct rest *rest, size_t bytes)
+{
+	rest->inside += bytes;
+	while (rest->count > 0 && rest->inside >= rest->vector->iov_len) {
+		rest->inside -= rest->vector->iov_len;
+		rest->vector++;
+		rest->count--;
+	}
+}
+
+/* Buffers of one call: a copy of them is on the stack. */
+#define PIECES 64
+
+static ssize_t write_rest(struct skua_io io, const struct rest *rest,
+			  uint64_t deadline_ns)
+{
+	struct iovec pieces[PIECES];
+	int count = rest->count < PIECES ? rest->count : PIECES;
+
+	memcpy(pieces, rest->vector, (size_t)count * sizeof(*pieces));
+	pieces->iov_base = (char *)pieces->iov_base + rest->inside;
+	pieces->iov_len -= rest->inside;
+	return skua_io_writev(io, pieces, count, deadline_ns);
+}
+
+int skua_io_writev_all(struct skua_io io, const struct iovec *vector, int count,
+		       size_t *moved, uint64_t deadline_ns)
+{
+	struct rest rest = { vector, count, 0 };
+	bool valid = vector ? count >= 0 : count == 0;
+	ssize_t bytes = valid ? 0 : -EINVAL;
+	size_t done = 0;
+
+	while (bytes >= 0) {
+		done += (size_t)bytes;
+		pass(&rest, (size_t)bytes);
+		if (rest.count == 0)
+			break;
+		bytes = write_rest(io, &rest, deadline_ns);
+	}
+	if (moved)
+		*moved = done;
+	return bytes < 0 ? (int)bytes : 0;
+}

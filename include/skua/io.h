@@ -21,7 +21,8 @@
  * skua/wait.h describes the three forms of the calls, their deadlines, and how a cancel
  * ends them. A call never returns -EINTR, and -EAGAIN only from the forms _poll and _try.
  * It never raises SIGPIPE. After -ETIMEDOUT, -ECANCELED, -EBUSY and -EAGAIN it has moved
- * no bytes; skua_io_read_exact() and skua_io_write_all() report those that they moved.
+ * no bytes; skua_io_read_exact(), skua_io_write_all() and skua_io_writev_all() report those
+ * that they moved.
  *
  * Budget: after 128 calls in one poll that did not have to wait (each accept counts as
  * 8), the next call lets others run. A fiber yields in it. The form _poll makes the task
@@ -355,6 +356,23 @@ SKUA_API int skua_io_read_exact(struct skua_io io, void *buffer, size_t size,
  */
 SKUA_API int skua_io_write_all(struct skua_io io, const void *data, size_t size,
 			       size_t *moved, uint64_t deadline_ns);
+
+/**
+ * skua_io_writev_all - write exactly the bytes of several buffers
+ * @io: handle
+ * @vector: the buffers, which may be empty; unchanged
+ * @count: buffers in @vector, 0 or more
+ * @moved: receives the number of bytes written, also after an error; may be NULL
+ * @deadline_ns: for all bytes together; as for skua_io_read()
+ *
+ * On a datagram socket, up to 64 buffers are one message, and more are several.
+ *
+ * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
+ * succeeds or gives up. Allocates: nothing.
+ * Return: 0; else as skua_io_writev().
+ */
+SKUA_API int skua_io_writev_all(struct skua_io io, const struct iovec *vector,
+				int count, size_t *moved, uint64_t deadline_ns);
 
 /* ---- connections ---------------------------------------------------------------- */
 

@@ -196,6 +196,11 @@ TEST(calls__null_or_size_0__einval)
 	assert_int_equal(skua_io_sendmsg_try(io, NULL, 0), -EINVAL);
 	assert_int_equal(skua_io_read_exact(io, NULL, 1, NULL, 0), -EINVAL);
 	assert_int_equal(skua_io_write_all(io, NULL, 1, NULL, 0), -EINVAL);
+	assert_int_equal(skua_io_writev_all(io, NULL, 1, &moved, 0), -EINVAL);
+	assert_int_equal(skua_io_writev_all(io, none, -1, &moved, 0), -EINVAL);
+	assert_int_equal(moved, 0);
+	assert_int_equal(skua_io_writev_all(io, NULL, 0, &moved, 0), 0);
+	assert_int_equal(skua_io_writev_all(io, none, 2, &moved, 0), 0);
 	assert_int_equal(skua_io_read_exact(io, NULL, 0, &moved, 0), 0);
 	assert_int_equal(moved, 0);
 	assert_int_equal(skua_io_accept(io, NULL, NULL, NULL, 0), -EINVAL);
@@ -732,6 +737,90 @@ TEST(urgent_data__read_stops_at_it__rest_is_read)
 		}
 		pair_close(&pair);
 	}
+	destroy(rt);
+}
+
+/* ---- many buffers ----------------------------------------------------------- */
+
+#define PARTS      200
+#define PART_BYTES 3000u
+
+struct parts {
+	struct skua_io io;
+	struct iovec vector[PARTS];
+	size_t moved;
+};
+
+static int write_parts(struct user *it)
+{
+	struct parts *parts = it->object;
+
+	return skua_io_writev_all(parts->io, parts->vector, PARTS,
+				  &parts->moved, SKUA_FOREVER_NS);
+}
+
+/* More than the kernel takes at once, and more buffers than are passed to it; some are
+ * empty. */
+TEST(writev_all__slow_reader__all_bytes_in_order)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	static char data[PARTS * PART_BYTES], got[PARTS * PART_BYTES];
+	struct parts parts;
+	struct user it = { 0 };
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (char)(i * 31 + i / 257);
+	for (enum pair_kind kind = 0; kind < PAIR_KINDS; kind++) {
+		struct iovec before[PARTS];
+		struct pair pair;
+		size_t size = 0;
+
+		pair_open(rt, &pair, kind);
+		parts.io = pair.ends[1];
+		for (unsigned i = 0; i < PARTS; i++) {
+			size_t bytes = i % 5 == 3 ? 0
+				       : i == 77  ? 60000
+						  : PART_BYTES - i;
+
+			parts.vector[i] = (struct iovec){ data + size, bytes };
+			size += bytes;
+		}
+		assert_true(size <= sizeof(data));
+		memcpy(before, parts.vector, sizeof(before));
+		user_start(&it, rt, kind % 2, write_parts, &parts);
+		assert_int_equal(skua_io_read_exact(pair.ends[0], got, size,
+						    NULL, SKUA_FOREVER_NS),
+				 0);
+		assert_int_equal(user_end(&it), 0);
+		assert_int_equal(parts.moved, size);
+		assert_memory_equal(got, data, size);
+		assert_memory_equal(before, parts.vector, sizeof(before));
+		pair_close(&pair);
+	}
+	destroy(rt);
+}
+
+/* Nobody reads: what the kernel has taken is reported. */
+TEST(writev_all__deadline_passes__tells_how_much_was_written)
+{
+	static char data[1 << 22];
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct iovec vector[2] = { { data, sizeof(data) },
+				   { data, sizeof(data) } };
+	struct pair pair;
+	size_t moved = 0;
+	size_t got = 0;
+	ssize_t n;
+
+	pair_open(rt, &pair, PAIR_UNIX);
+	assert_int_equal(skua_io_writev_all(pair.ends[1], vector, 2, &moved,
+					    skua_now_ns() + 1000000),
+			 -ETIMEDOUT);
+	assert_true(moved > 0 && moved < 2 * sizeof(data));
+	while ((n = skua_io_read_try(pair.ends[0], data, sizeof(data))) > 0)
+		got += (size_t)n;
+	assert_int_equal(got, moved);
+	pair_close(&pair);
 	destroy(rt);
 }
 
