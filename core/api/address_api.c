@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * address_api.c - skua_listen() and skua_dial()
+ * address_api.c - skua_listen(), skua_dial(), and the addresses of sockets
  *
  * A dial tries the addresses of a name after RFC 8305: the families in turn, a new
  * attempt after 250 ms or when one has failed, until one answers. The attempts are in an
@@ -14,6 +14,7 @@
 #include <sys/poll.h>
 
 #include "core/base/clock.h"
+#include "core/io/attach.h"
 #include "core/io/io_address.h"
 #include "core/io/kernel.h"
 #include "core/io/socket.h"
@@ -29,8 +30,9 @@
 /* Of a name; the others are left out. */
 #define MAX_ADDRESSES 16
 
-static int attach(struct skua_runtime *rt, int fd, unsigned flags,
-		  const char *text, struct skua_io *out, struct skua_error *err)
+static int hand_over(struct skua_runtime *rt, int fd, unsigned flags,
+		     const char *text, struct skua_io *out,
+		     struct skua_error *err)
 {
 	int code = skua_io_attach(rt, fd, flags & SKUA_IO_KEEP_DELAY, out);
 
@@ -117,7 +119,7 @@ int skua_listen(struct skua_runtime *rt, const char *text, int backlog,
 	if (fd < 0)
 		return error_set(err, fd, "address \"%.50s\": %s%s", text,
 				 strerror(-fd), listen_advice(&address, fd));
-	return attach(rt, fd, flags, text, out, err);
+	return hand_over(rt, fd, flags, text, out, err);
 }
 
 /* ---- lookup ----------------------------------------------------------------- */
@@ -416,5 +418,39 @@ int skua_dial(struct skua_runtime *rt, const char *text, unsigned flags,
 	if (fd < 0)
 		return error_set(err, fd, "address \"%.50s\": %s", text,
 				 strerror(-fd));
-	return attach(rt, fd, flags, text, out, err);
+	return hand_over(rt, fd, flags, text, out, err);
+}
+
+/* ---- addresses of sockets ----------------------------------------------------- */
+
+static int address_of(struct skua_io io, bool peer, char *text, size_t room)
+{
+	struct socket_address address = { .length = sizeof(address.socket) };
+	struct sockaddr *at = (struct sockaddr *)&address.socket;
+	struct io_slot *slot;
+	int code;
+
+	if (!text || room == 0)
+		return -EINVAL;
+	text[0] = '\0';
+	slot = attach_find(io, &code);
+	if (!slot)
+		return code;
+	code = attach_hold(slot, io.serial);
+	if (code)
+		return code;
+	code = peer ? kernel_peer(io.fd, at, &address.length)
+		    : kernel_local(io.fd, at, &address.length);
+	attach_drop(slot);
+	return code ? code : io_address_format(&address, text, room);
+}
+
+int skua_io_local_address(struct skua_io io, char *text, size_t room)
+{
+	return address_of(io, false, text, room);
+}
+
+int skua_io_peer_address(struct skua_io io, char *text, size_t room)
+{
+	return address_of(io, true, text, room);
 }

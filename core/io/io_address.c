@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -169,4 +170,76 @@ int io_address_parse(const char *text, bool remote, struct io_address *out,
 		return refuse(&it, "the host has more than 253 characters");
 	code = read_port(&it, colon + 1, out);
 	return code ? code : read_host(&it, text, length, out);
+}
+
+/* ---- writing ---------------------------------------------------------------- */
+
+static int format_unix(const struct socket_address *address, char *text,
+		       size_t room)
+{
+	const struct sockaddr_un *at = (const void *)&address->socket;
+	size_t start = offsetof(struct sockaddr_un, sun_path);
+	size_t length = address->length > start ? address->length - start : 0;
+	char path[sizeof(at->sun_path) + 1];
+	bool abstract = length > 0 && at->sun_path[0] == '\0';
+
+	if (length > sizeof(at->sun_path))
+		length = sizeof(at->sun_path);
+	/* All bytes are the name of one without a file. A path ends with a zero. */
+	if (!abstract)
+		length = strnlen(at->sun_path, length);
+	for (size_t i = 0; i < length; i++) {
+		char byte = at->sun_path[i];
+
+		path[i] = byte >= ' ' && byte <= '~' ? byte : '?';
+	}
+	if (abstract)
+		path[0] = '@';
+	path[length] = '\0';
+	return snprintf(text, room, "unix:%s", path);
+}
+
+static int format_ipv6(const struct sockaddr_in6 *at, char *text, size_t room)
+{
+	char host[INET6_ADDRSTRLEN], scope[16] = "";
+
+	inet_ntop(AF_INET6, &at->sin6_addr, host, sizeof(host));
+	if (at->sin6_scope_id)
+		snprintf(scope, sizeof(scope), "%%%u", at->sin6_scope_id);
+	return snprintf(text, room, "[%s%s]:%u", host, scope,
+			ntohs(at->sin6_port));
+}
+
+static int format_ipv4(const struct sockaddr_in *at, char *text, size_t room)
+{
+	char host[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &at->sin_addr, host, sizeof(host));
+	return snprintf(text, room, "%s:%u", host, ntohs(at->sin_port));
+}
+
+int io_address_format(const struct socket_address *address, char *text,
+		      size_t room)
+{
+	const void *at = &address->socket;
+	int length;
+
+	text[0] = '\0';
+	switch (address->socket.ss_family) {
+	case AF_UNIX:
+		length = format_unix(address, text, room);
+		break;
+	case AF_INET6:
+		length = format_ipv6(at, text, room);
+		break;
+	case AF_INET:
+		length = format_ipv4(at, text, room);
+		break;
+	default:
+		return -EAFNOSUPPORT;
+	}
+	if ((size_t)length < room)
+		return 0;
+	text[0] = '\0';
+	return -ENOSPC;
 }

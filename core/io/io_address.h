@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * io_address.h - reads the addresses of sockets that programs write as text
+ * io_address.h - addresses of sockets as texts
  *
  *	address = "unix:" path | "unix:@" name | [ host ] ":" port
  *	host    = IPv4 | "[" IPv6 "]" | name
@@ -35,5 +35,14 @@ struct io_address {
  */
 int io_address_parse(const char *text, bool remote, struct io_address *out,
 		     struct skua_error *err);
+
+/**
+ * io_address_format - write the address of a socket as a text that io_address_parse() reads
+ * @text, @room: as for skua_io_local_address()
+ *
+ * Return: 0; -ENOSPC; -EAFNOSUPPORT. After an error the text is "".
+ */
+int io_address_format(const struct socket_address *address, char *text,
+		      size_t room);
 
 #endif

@@ -161,6 +161,12 @@ int kernel_peer(int fd, struct sockaddr *address, uint32_t *length)
 			 address, length);
 }
 
+int kernel_local(int fd, struct sockaddr *address, uint32_t *length)
+{
+	return (int)CALL(getsockname(fd, address, length), SYS_getsockname, fd,
+			 address, length);
+}
+
 int kernel_connect(int fd, const struct sockaddr *address, uint32_t length)
 {
 	int saved = errno;

@@ -40,8 +40,9 @@ ssize_t kernel_sendmsg(int fd, const struct msghdr *message, int flags);
 /* kernel_accept - the connection is non-blocking, and closed on exec */
 int kernel_accept(int fd, struct sockaddr *address, uint32_t *length);
 
-/* kernel_peer - as getpeername() */
+/* kernel_peer, kernel_local - as getpeername() and getsockname() */
 int kernel_peer(int fd, struct sockaddr *address, uint32_t *length);
+int kernel_local(int fd, struct sockaddr *address, uint32_t *length);
 
 /* kernel_connect - -EINPROGRESS also if a signal has interrupted it */
 int kernel_connect(int fd, const struct sockaddr *address, uint32_t length);

@@ -509,7 +509,7 @@ SKUA_API int skua_io_wait_try(struct skua_io io, short events);
  * @address: "127.0.0.1:6379", "[::1]:6379", ":6379" (127.0.0.1), "0.0.0.0:6379" (all
  *           interfaces, IPv4), "[::]:6379" (all, IPv6 alone), "unix:/run/x" or
  *           "unix:@name" (a name without a file). Port 0 means a free one, which
- *           getsockname() on out->fd tells
+ *           skua_io_local_address() tells
  * @backlog: connections that wait to be accepted, at most; 0 = 1,024
  * @flags: any of SKUA_LISTEN_REUSEPORT and SKUA_IO_KEEP_DELAY
  * @out: receives the handle; unchanged after an error
@@ -555,6 +555,35 @@ SKUA_API int skua_listen(struct skua_runtime *rt, const char *address,
 SKUA_API int skua_dial(struct skua_runtime *rt, const char *address,
 		       unsigned flags, struct skua_io *out,
 		       uint64_t deadline_ns, struct skua_error *err);
+
+/* Bytes for the text of any address, with its final zero. */
+#define SKUA_IO_ADDRESS_ROOM 128u
+
+/**
+ * skua_io_local_address - write the address of a socket as a text
+ * @io: handle of a socket
+ * @text: receives the address, as skua_listen() and skua_dial() read it; "" after an error
+ * @room: bytes of @text; SKUA_IO_ADDRESS_ROOM is enough for all addresses
+ *
+ * A Unix socket without a name has "unix:". In the name of a Unix socket, bytes that cannot
+ * be printed are "?", and the address of an IPv6 link has its interface: "[fe80::1%2]:80".
+ * These texts cannot be read back.
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: 0; -EBADF; -ENOTSOCK; -EINVAL (@text is NULL, or @room is 0); -ENOSPC (the text
+ * needs more room); -EAFNOSUPPORT (the socket is of no kind that skua_dial() makes);
+ * -EOWNERDEAD (in a forked child).
+ */
+SKUA_API int skua_io_local_address(struct skua_io io, char *text, size_t room);
+
+/**
+ * skua_io_peer_address - write the address of the other side of a connection as a text
+ * @io, @text, @room: as for skua_io_local_address()
+ *
+ * Threads: any. Blocks: never. Allocates: nothing.
+ * Return: as skua_io_local_address(); -ENOTCONN.
+ */
+SKUA_API int skua_io_peer_address(struct skua_io io, char *text, size_t room);
 
 SKUA_END_DECLS
 

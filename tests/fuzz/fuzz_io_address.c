@@ -14,6 +14,7 @@
 #include <sys/un.h>
 
 #include "core/io/io_address.h"
+#include "skua/io.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_TEXT 600u
@@ -102,6 +103,21 @@ static bool model_inet(char *text, bool remote, char *host, unsigned *port)
 	       (model_ipv4(host) || (remote && model_name(host)));
 }
 
+/* The name is written as it was read, except for bytes that cannot be printed. */
+static void check_unix_text(const char *path, const struct io_address *address)
+{
+	char text[SKUA_IO_ADDRESS_ROOM];
+	int code = io_address_format(&address->at, text, sizeof(text));
+
+	fuzz_check(code == 0 && strlen(text) == 5 + strlen(path),
+		   "another length");
+	for (size_t i = 0; path[i]; i++)
+		fuzz_check(text[5 + i] == (isprint((unsigned char)path[i])
+						   ? path[i]
+						   : '?'),
+			   "another byte %zu", i);
+}
+
 static void check_unix(const char *path, const struct io_address *address)
 {
 	const struct sockaddr_un *un = (const void *)&address->at.socket;
@@ -113,6 +129,7 @@ static void check_unix(const char *path, const struct io_address *address)
 			   offsetof(struct sockaddr_un, sun_path) +
 				   strlen(path) + !abstract,
 		   "length %" PRIu32, address->at.length);
+	check_unix_text(path, address);
 	fuzz_check(abstract ? un->sun_path[0] == '\0' &&
 				      memcmp(un->sun_path + 1, path + 1,
 					     strlen(path + 1)) == 0
@@ -123,18 +140,11 @@ static void check_unix(const char *path, const struct io_address *address)
 /* The address, written out, is read as the same. */
 static void check_numeric(const struct io_address *address)
 {
-	char host[INET6_ADDRSTRLEN], text[INET6_ADDRSTRLEN + 10];
-	const struct sockaddr_in6 *ipv6 = (const void *)&address->at.socket;
-	const struct sockaddr_in *ipv4 = (const void *)&address->at.socket;
+	char text[SKUA_IO_ADDRESS_ROOM];
 	struct io_address again;
+	int code = io_address_format(&address->at, text, sizeof(text));
 
-	if (address->at.socket.ss_family == AF_INET6) {
-		inet_ntop(AF_INET6, &ipv6->sin6_addr, host, sizeof(host));
-		snprintf(text, sizeof(text), "[%s]:%u", host, address->port);
-	} else {
-		inet_ntop(AF_INET, &ipv4->sin_addr, host, sizeof(host));
-		snprintf(text, sizeof(text), "%s:%u", host, address->port);
-	}
+	fuzz_check(code == 0, "the address cannot be written: %d", code);
 	fuzz_check(io_address_parse(text, false, &again, NULL) == 0,
 		   "\"%s\" is refused", text);
 	fuzz_check(memcmp(&again, address, sizeof(again)) == 0,

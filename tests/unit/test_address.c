@@ -3,7 +3,10 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "core/runtime/runtime.h"
 #include "skua/io.h"
@@ -612,5 +615,111 @@ TEST(dial__in_poll__edeadlk)
 
 	spawn(rt, &task);
 	join(&task);
+	destroy(rt);
+}
+
+/* ---- addresses of sockets ----------------------------------------------------- */
+
+/* The text of a listener is dialled, and both ends tell the same addresses. */
+static void check_texts(struct skua_runtime *rt, const char *address,
+			const char *start)
+{
+	char listener[SKUA_IO_ADDRESS_ROOM], texts[4][SKUA_IO_ADDRESS_ROOM];
+	struct skua_io io = listen_at(rt, address), client, server;
+	struct skua_error err = { 0, "" };
+
+	assert_int_equal(skua_io_local_address(io, listener, sizeof(listener)),
+			 0);
+	assert_memory_equal(listener, start, strlen(start));
+	assert_int_equal(skua_io_peer_address(io, texts[0], sizeof(texts[0])),
+			 -ENOTCONN);
+	assert_string_equal(texts[0], "");
+	if (skua_dial(rt, listener, 0, &client, SKUA_FOREVER_NS, &err))
+		fail_msg("%s", err.text);
+	assert_true(skua_io_accept(io, &server, NULL, NULL, SKUA_FOREVER_NS) >=
+		    0);
+	skua_io_peer_address(client, texts[0], sizeof(texts[0]));
+	skua_io_local_address(server, texts[1], sizeof(texts[1]));
+	skua_io_local_address(client, texts[2], sizeof(texts[2]));
+	skua_io_peer_address(server, texts[3], sizeof(texts[3]));
+	assert_string_equal(texts[0], listener);
+	assert_string_equal(texts[1], listener);
+	assert_string_equal(texts[2], texts[3]);
+	skua_io_close(server);
+	skua_io_close(client);
+	skua_io_close(io);
+}
+
+TEST(address__of_a_listener__can_be_dialled)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	char path[100], unix_path[120], name[60];
+
+	snprintf(path, sizeof(path), "/tmp/skua-address-%ld", (long)getpid());
+	snprintf(unix_path, sizeof(unix_path), "unix:%s", path);
+	snprintf(name, sizeof(name), "unix:@skua-address-%ld", (long)getpid());
+	unlink(path);
+	check_texts(rt, ":0", "127.0.0.1:");
+	check_texts(rt, unix_path, unix_path);
+	check_texts(rt, name, name);
+	unlink(path);
+	if (has_ipv6())
+		check_texts(rt, "[::1]:0", "[::1]:");
+	destroy(rt);
+}
+
+TEST(address__bad_arguments__documented_errors)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_io io = listen_at(rt, "127.0.0.1:0"), event;
+	char text[SKUA_IO_ADDRESS_ROOM] = "before";
+	size_t needed;
+
+	assert_int_equal(skua_io_local_address(io, NULL, 10), -EINVAL);
+	assert_int_equal(skua_io_local_address(io, text, 0), -EINVAL);
+	assert_string_equal(text, "before");
+	assert_int_equal(skua_io_local_address(io, text, sizeof(text)), 0);
+	needed = strlen(text) + 1;
+	for (size_t room = 1; room < needed; room++) {
+		memset(text, '!', sizeof(text));
+		assert_int_equal(skua_io_local_address(io, text, room),
+				 -ENOSPC);
+		assert_int_equal(text[0], '\0');
+		assert_int_equal(text[room], '!');
+	}
+	assert_int_equal(skua_io_local_address(io, text, needed), 0);
+	skua_io_close(io);
+	assert_int_equal(skua_io_local_address(io, text, sizeof(text)), -EBADF);
+	assert_string_equal(text, "");
+	assert_int_equal(skua_io_attach(rt, eventfd(0, 0), 0, &event), 0);
+	assert_int_equal(skua_io_local_address(event, text, sizeof(text)),
+			 -ENOTSOCK);
+	skua_io_close(event);
+	destroy(rt);
+}
+
+/* Names of other programs may have any bytes, and sockets without a name have none. */
+TEST(address__unix_socket_of_another_program__text_of_printable_bytes)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char text[SKUA_IO_ADDRESS_ROOM];
+	struct skua_io ends[2];
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	memset(address.sun_path, '\n', sizeof(address.sun_path));
+	address.sun_path[0] = '\0';
+	assert_int_equal(
+		bind(fds[0], (struct sockaddr *)&address, sizeof(address)), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(skua_io_attach(rt, fds[i], 0, &ends[i]), 0);
+	assert_int_equal(skua_io_local_address(ends[0], text, sizeof(text)), 0);
+	assert_int_equal(strlen(text), 5 + sizeof(address.sun_path));
+	assert_memory_equal(text, "unix:@??", 8);
+	assert_int_equal(skua_io_peer_address(ends[0], text, sizeof(text)), 0);
+	assert_string_equal(text, "unix:");
+	skua_io_close(ends[0]);
+	skua_io_close(ends[1]);
 	destroy(rt);
 }
