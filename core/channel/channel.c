@@ -28,10 +28,21 @@
  *
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
+ *
+ * Contention. Two callers on different CPUs that take tickets in turn move the lines of the
+ * tickets and of the slots with each item, which takes most of the time. So a caller whose
+ * ticket another one has taken stands back for a microsecond or more, while the others take
+ * many with the lines in their cache. Under a list lock nobody does so: other threads may
+ * wait for the lock.
+ *
+ * Rejected. Standing back by a number of pauses of the processor: a pause takes from 3 to
+ * 90 ns. Standing back in short steps, up to 30 pauses: each look takes the line from the
+ * caller that uses it, and the turns are too short to pay for the change.
  */
 #include <errno.h>
 
 #include "core/channel/item.h"
+#include "core/base/clock.h"
 #include "core/base/hot.h"
 #include "core/channel/verbs.h"
 
@@ -84,6 +95,38 @@ static struct slot *slot_of(const struct skua_channel *channel, uint64_t ticket)
 
 /* ---- without a wait --------------------------------------------------------- */
 
+/* For how long a caller stands back first, and at most in one go after it has doubled that
+ * time; and how many tickets others must take meanwhile for it to go on. A guess, which the
+ * workload channel_mpmc retunes. */
+#ifndef STAND_BACK_NS
+#define STAND_BACK_NS 1000u
+#endif
+#define STAND_BACK_MAX_NS  4000u
+#define STAND_BACK_TICKETS 4u
+
+/* Leave the tickets to callers on other CPUs, while these take one after the other. @now: the
+ * word of the tickets, as a compare-exchange that failed has found it. Return: the word now */
+static __attribute__((noinline)) uint64_t stand_back(const atomic_u64 *tickets,
+						     uint64_t now)
+{
+	uint64_t ns = STAND_BACK_NS;
+
+	/* The loop repeats when others have taken tickets. */
+	while (ns > 0 && ns <= STAND_BACK_MAX_NS) {
+		uint64_t until = clock_now_ns() + ns;
+		uint64_t before = now;
+
+		while (clock_now_ns() < until)
+			cpu_relax();
+		/* Relaxed: the compare-exchange of the caller decides. */
+		now = atomic_load_relaxed(tickets);
+		if (now - before < STAND_BACK_TICKETS * TICKET)
+			break;
+		ns *= 2;
+	}
+	return now;
+}
+
 /* The caller has seen that the channel is closed. */
 static int refuse(void)
 {
@@ -94,8 +137,8 @@ static int refuse(void)
 	return -EPIPE;
 }
 
-/* Return: 0; -EAGAIN (full); -EPIPE (closed). */
-static int send_now(struct skua_channel *channel, const void *item)
+/* @locked: under a list lock. Return: 0; -EAGAIN (full); -EPIPE (closed). */
+static int send_now(struct skua_channel *channel, const void *item, bool locked)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t tail = atomic_load_relaxed(tail_of(channel));
@@ -122,6 +165,8 @@ static int send_now(struct skua_channel *channel, const void *item)
 			 * read-modify-write, for the fence in settle(). */
 			atomic_exchange_release(&slot->ready, ticket + 1);
 			return 0;
+		} else if (!locked) {
+			tail = stand_back(tail_of(channel), tail);
 		}
 	}
 	/* Acquire: what was done before the close. Pairs with
@@ -140,8 +185,9 @@ static bool drained(const struct skua_channel *channel, uint64_t head)
 	return tail == (head | CLOSED);
 }
 
-/* Return: 0; -EAGAIN (empty); -EPIPE (closed, and drained). */
-static HOT int receive_now(struct skua_channel *channel, void *item)
+/* @locked: under a list lock. Return: 0; -EAGAIN (empty); -EPIPE (closed, and drained). */
+static HOT int receive_now(struct skua_channel *channel, void *item,
+			   bool locked)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t head = atomic_load_relaxed(head_of(channel));
@@ -168,6 +214,8 @@ static HOT int receive_now(struct skua_channel *channel, void *item)
 			atomic_exchange_release(&slot->ready,
 						ticket + channel->mask + 1);
 			return 0;
+		} else if (!locked) {
+			head = stand_back(head_of(channel), head);
 		}
 	}
 }
@@ -191,9 +239,14 @@ static void clear_if_empty_locked(const struct skua_waiters *waiters,
 
 typedef int transfer(struct skua_channel *channel, void *item);
 
-static int send_of(struct skua_channel *channel, void *item)
+static int send_locked(struct skua_channel *channel, void *item)
 {
-	return send_now(channel, item);
+	return send_now(channel, item, true);
+}
+
+static int receive_locked(struct skua_channel *channel, void *item)
+{
+	return receive_now(channel, item, true);
 }
 
 /* Return: the result of a send at this moment. */
@@ -319,11 +372,11 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 		/* Relaxed, both: ordered by the fence in settle(), or below. */
 		if (atomic_load_relaxed(receivers_wait(channel)))
 			moved |= serve(channel, &channel->receivers,
-				       receivers_wait(channel), receive_now,
+				       receivers_wait(channel), receive_locked,
 				       look_receive, &chain);
 		if (atomic_load_relaxed(senders_wait(channel)))
 			moved |= serve(channel, &channel->senders,
-				       senders_wait(channel), send_of,
+				       senders_wait(channel), send_locked,
 				       look_send, &chain);
 		wait_grant(&chain);
 		/* As in settle(): a slot was changed by a read-modify-write, if
@@ -410,7 +463,7 @@ static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
 	struct skua_channel *channel = object;
 
 	return step(channel, wait, &channel->receivers, receivers_wait(channel),
-		    receive_now, granted, give_up);
+		    receive_locked, granted, give_up);
 }
 
 static int send_step(struct skua_wait *wait, void *object, bool granted,
@@ -419,7 +472,7 @@ static int send_step(struct skua_wait *wait, void *object, bool granted,
 	struct skua_channel *channel = object;
 
 	return step(channel, wait, &channel->senders, senders_wait(channel),
-		    send_of, granted, give_up);
+		    send_locked, granted, give_up);
 }
 
 /* A select was woken, and takes another case. */
@@ -467,7 +520,7 @@ int skua_channel_init(struct skua_channel *channel, void *memory,
 
 static inline int receive(struct skua_channel *channel, void *item)
 {
-	int code = receive_now(channel, item);
+	int code = receive_now(channel, item, false);
 
 	if (code == 0)
 		settle(channel);
@@ -481,7 +534,7 @@ int skua_channel_receive_try(struct skua_channel *channel, void *item)
 
 static inline int send_through(struct skua_channel *channel, const void *item)
 {
-	int code = send_now(channel, item);
+	int code = send_now(channel, item, false);
 
 	if (code == 0)
 		settle(channel);

@@ -9,7 +9,8 @@
 #ifndef SKUA_TESTS_MODEL_WAITER_H
 #define SKUA_TESTS_MODEL_WAITER_H
 
-#define LOCK_SPINS 0 /* each look at the lock is a step */
+#define LOCK_SPINS    0 /* each look at the lock is a step */
+#define STAND_BACK_NS 0 /* likewise, each look at the tickets */
 #include "core/wait/wait.c"
 
 #define WAITER_THREADS 5
