@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "bench/kv/commands/command.h"
+#include "bench/kv/commands/logged.h"
 #include "bench/kv/output.h"
 #include "bench/kv/parts.h"
 
@@ -100,10 +101,11 @@ void connection_received(struct connection *c, size_t bytes)
 	session_write(&c->session.active_s, coarse_seconds());
 }
 
-/* Send all replies. Return: false: the connection cannot go on. */
+/* Send all replies, when what they say is durable. Return: false: the connection cannot go on. */
 static bool send_replies(struct connection *c)
 {
-	return output_send(c->io, &c->session.reply);
+	return logged_wait(&c->session) &&
+	       output_send(c->io, &c->session.reply);
 }
 
 /* Wait for bytes, and send the messages that come meanwhile. Return: as skua_io_read(). */

@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #include "bench/kv/commands/command.h"
+#include "bench/kv/commands/logged.h"
+#include "bench/kv/commands/replay.h"
 #include "bench/kv/connection.h"
 #include "bench/kv/poll.h"
 #include "bpf/cli/args.h"
@@ -37,6 +39,9 @@ static struct skua_group connections;
 static struct skua_io listener, signals;
 static struct skua_fiber acceptor, sweeper;
 static bool as_tasks;
+static struct log server_log;
+static enum log_mode log_mode;
+static bool with_log;
 
 /* ---- options ------------------------------------------------------------------ */
 
@@ -45,6 +50,7 @@ struct options {
 	double grace_s;
 	bool tasks;
 	const char *bind, *password, *max_memory, *max_bulk;
+	const char *append, *folder, *append_file;
 };
 
 static const struct args_verb verb = {
@@ -74,6 +80,14 @@ static const struct args_verb verb = {
 		ARGS_FLAG_OF(struct options, "tasks", tasks,
 			     "Serve each connection in a poll task instead of "
 			     "a fiber"),
+		ARGS_TEXT_OF(struct options, "append", append, "WHEN",
+			     "Log all changes, and sync the log to the disk: "
+			     "always (before each reply), everysec, or no (as "
+			     "the kernel likes); by default there is no log"),
+		ARGS_TEXT_OF(struct options, "dir", folder, "FOLDER",
+			     "Put the log into FOLDER (default: .)"),
+		ARGS_TEXT_OF(struct options, "append-file", append_file, "NAME",
+			     "Name of the log (default: skua-kv.log)"),
 		{ .name = "grace",
 		  .arg = "SECONDS",
 		  .doc = "At the end, wait SECONDS for clients to take their "
@@ -100,6 +114,27 @@ static int set(const char *name, const char *value)
 	return -1;
 }
 
+static int choose_log(const char *when)
+{
+	static const char *const modes[] = { "no", "everysec", "always" };
+	unsigned mode = 0;
+
+	while (mode < 3 && strcmp(when, modes[mode]))
+		mode++;
+	if (mode == 3) {
+		fprintf(stderr,
+			"skua-kv: --append %s: must be no, everysec or "
+			"always\n",
+			when);
+		return -1;
+	}
+	log_mode = (enum log_mode)mode;
+	with_log = true;
+	server.settings.append_only = "yes";
+	server.settings.append_fsync = modes[mode];
+	return 0;
+}
+
 static int apply(const struct options *options)
 {
 	struct settings *settings = &server.settings;
@@ -112,6 +147,15 @@ static int apply(const struct options *options)
 		return -1;
 	}
 	strcpy(settings->address, options->bind);
+	settings->folder = options->folder;
+	settings->append_file = options->append_file;
+	if (options->append && options->tasks) {
+		fprintf(stderr, "skua-kv: --append: not with --tasks, whose "
+				"polls cannot wait for the log\n");
+		return -1;
+	}
+	if (options->append && choose_log(options->append))
+		return -1;
 	return set("maxmemory", options->max_memory) ||
 			       set("proto-max-bulk-len", options->max_bulk) ||
 			       set("requirepass", options->password)
@@ -202,6 +246,55 @@ static int start_runtime(unsigned workers, struct skua_error *err)
 	return code;
 }
 
+/* Open the log, and run the commands that are in it. */
+static int replay_log(const char *path, struct skua_error *err)
+{
+	static struct replay replay = { .server = &server };
+	uint64_t max_bulk = server.settings.max_bulk, cut;
+	int code;
+
+	/* Each command was within the limits of its time. */
+	server.settings.max_bulk = SETTING_MAX_BULK;
+	code = log_open(&server_log, path, replay_frame, &replay, &cut, err);
+	server.settings.max_bulk = max_bulk;
+	reply_free(&replay.session.reply);
+	if (replay.err.code)
+		*err = replay.err;
+	if (code)
+		return code;
+	if (cut)
+		fprintf(stderr,
+			"skua-kv: %s: the last %llu bytes were not written "
+			"completely, and are cut off\n",
+			path, (unsigned long long)cut);
+	printf("skua-kv: %s: replayed %llu commands\n", path,
+	       (unsigned long long)replay.commands);
+	return 0;
+}
+
+static int start_log(struct skua_error *err)
+{
+	const struct settings *settings = &server.settings;
+	char path[4096];
+	int code;
+
+	if (!with_log)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", settings->folder,
+		 settings->append_file);
+	server_log.runtime = runtime;
+	server_log.mode = log_mode;
+	code = replay_log(path, err);
+	if (code)
+		return code;
+	code = logged_start(&server, &server_log) ? log_start(&server_log)
+						  : -ENOMEM;
+	if (code)
+		snprintf(err->text, sizeof(err->text), "log: %s",
+			 strerror(-code));
+	return code;
+}
+
 static int start_listening(struct skua_error *err)
 {
 	struct settings *settings = &server.settings;
@@ -226,6 +319,8 @@ static int start(unsigned workers, struct skua_error *err)
 {
 	int code = start_runtime(workers, err);
 
+	if (!code)
+		code = start_log(err);
 	if (!code)
 		code = start_listening(err);
 	if (code)
@@ -269,9 +364,12 @@ int main(int argc, char **argv)
 	struct options options = { .port = 6379,
 				   .bind = "127.0.0.1",
 				   .max_clients = 10000,
+				   .folder = ".",
+				   .append_file = "skua-kv.log",
 				   .grace_s = 1 };
 	struct skua_error err = { 0, "" };
 	struct signalfd_siginfo got;
+	int code = 0;
 
 	if (args_parse_verb(&verb, "", argc, argv, &options))
 		return EXIT_USAGE;
@@ -295,9 +393,14 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	skua_io_read(signals, &got, sizeof(got), SKUA_FOREVER_NS);
 	finish((uint64_t)(options.grace_s * (double)SECOND));
+	if (with_log && (code = log_stop(&server_log)))
+		fprintf(stderr,
+			"skua-kv: the last changes are not in the log: %s\n",
+			strerror(-code));
+	free(server.logged);
 	if (skua_runtime_destroy(runtime))
 		return EXIT_FAILED;
 	store_destroy(server.store);
 	puts("skua-kv: all connections have ended");
-	return EXIT_OK;
+	return code ? EXIT_FAILED : EXIT_OK;
 }

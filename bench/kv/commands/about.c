@@ -191,7 +191,8 @@ static bool check_names(struct call *call)
 		struct bytes name = call->argv[i];
 		bool refused;
 
-		if (!settings_know(name, call->argv[i + 1], &refused)) {
+		if (!settings_know(&call->server->settings, name,
+				   call->argv[i + 1], &refused)) {
 			reply_error(call->reply,
 				    "ERR Unknown option or number of arguments "
 				    "for CONFIG SET - '%.*s'",

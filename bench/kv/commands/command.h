@@ -106,6 +106,11 @@ unsigned command_locks(const struct session *session, size_t argc,
 void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		 const uint64_t *hash);
 
+/* command_replay - run a command of the log. In a thread. Return: false: there is no such
+ * command that writes */
+bool command_replay(struct session *session, size_t argc,
+		    const struct bytes *argv);
+
 /* command_keys - add the stripes of the keys of a command to a set */
 void command_keys(const struct store *store, const struct command *command,
 		  size_t argc, const struct bytes *argv, struct store_set *set);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* info.c - INFO: figures of the server, as text */
 #include "bench/kv/commands/command.h"
+#include "bench/kv/log/log.h"
 
 #include <skua/stats.h>
 
@@ -70,6 +71,22 @@ static void add_memory(struct call *call, struct text *text)
 	    "maxmemory_policy:noeviction\r\n",
 	    (number)store_memory(call->store),
 	    (number)setting(&call->server->settings.max_memory));
+}
+
+static void add_persistence(struct call *call, struct text *text)
+{
+	struct log *log = call->server->log;
+
+	add(text,
+	    "# Persistence\r\n"
+	    "loading:0\r\n"
+	    "aof_enabled:%d\r\n",
+	    log != NULL);
+	if (log)
+		add(text,
+		    "aof_last_write_status:%s\r\n"
+		    "aof_bytes_added:%llu\r\n",
+		    log_error(log) ? "err" : "ok", (number)log_added(log));
 }
 
 static void add_stats(struct call *call, struct text *text)
@@ -149,10 +166,10 @@ static void add_runtime(struct call *call, struct text *text)
 static const struct {
 	const char *name;
 	void (*add)(struct call *call, struct text *text);
-} sections[] = { { "server", add_server },    { "clients", add_clients },
-		 { "memory", add_memory },    { "stats", add_stats },
-		 { "cpu", add_cpu },          { "skua", add_runtime },
-		 { "keyspace", add_keyspace } };
+} sections[] = { { "server", add_server }, { "clients", add_clients },
+		 { "memory", add_memory }, { "persistence", add_persistence },
+		 { "stats", add_stats },   { "cpu", add_cpu },
+		 { "skua", add_runtime },  { "keyspace", add_keyspace } };
 
 static bool is_wanted(const struct call *call, const char *section)
 {

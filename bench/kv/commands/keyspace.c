@@ -5,6 +5,7 @@
 #include <skua/fiber.h>
 
 #include "bench/kv/commands/cursor.h"
+#include "bench/kv/commands/logged.h"
 #include "bench/kv/store/glob.h"
 
 /* In EXEC, the stripes are locked already. */
@@ -46,6 +47,9 @@ void run_flush(struct call *call)
 	if (!(call->session->held & HELD_STRIPES))
 		store_lock_set(call->store, &all);
 	store_flush(call->store, &call->session->garbage);
+	/* In EXEC, it is a part of the record of the transaction. */
+	if (call->server->log && !(call->session->held & HELD_STRIPES))
+		logged_flush(call);
 	if (!(call->session->held & HELD_STRIPES))
 		store_unlock_set(call->store, &all);
 	reply_ok(call->reply);

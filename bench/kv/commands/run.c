@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "bench/kv/commands/logged.h"
+
 /* ---- replies of many commands --------------------------------------------------- */
 
 void call_syntax_error(struct call *call)
@@ -155,6 +157,17 @@ static const struct command *permitted(struct session *session, size_t argc,
 			REPLY_TEXT(&session->reply, "-" NO_MEMORY);
 		return NULL;
 	}
+	if (flags & COMMAND_WRITE && session->server->log) {
+		char text[128];
+		const char *reason = logged_refusal(session, text);
+
+		if (reason && is_exec)
+			refuse_exec(session, reason);
+		else if (reason)
+			reply_error(&session->reply, "%s", reason);
+		if (reason)
+			return NULL;
+	}
 	return command;
 }
 
@@ -181,10 +194,14 @@ void command_keys(const struct store *store, const struct command *command,
 static void run_locked(struct call *call, const uint64_t *hash)
 {
 	const struct command *command = call->command;
+	bool logged = call->server->log;
 	struct stripe *stripe;
+	uint64_t before;
 
 	if (!command->first || command->flags & COMMAND_ALL_KEYS) {
 		command->run(call);
+		if (logged && command->flags & COMMAND_READ)
+			logged_read_all(call);
 		return;
 	}
 	if (hash && command->first == 1)
@@ -198,7 +215,10 @@ static void run_locked(struct call *call, const uint64_t *hash)
 	if (command->last == command->first || call->argc == 2) {
 		stripe = store_stripe(call->store, call->key.hash);
 		store_lock(stripe);
+		before = stripe->changes;
 		command->run(call);
+		if (logged)
+			logged_one(call, stripe, before);
 		store_unlock(stripe);
 	} else {
 		struct store_set set = { { 0 } };
@@ -206,7 +226,10 @@ static void run_locked(struct call *call, const uint64_t *hash)
 		command_keys(call->store, command, call->argc, call->argv,
 			     &set);
 		store_lock_set(call->store, &set);
+		before = logged ? logged_changes(call->store, &set) : 0;
 		command->run(call);
+		if (logged)
+			logged_many(call, &set, before);
 		store_unlock_set(call->store, &set);
 	}
 }
@@ -241,4 +264,24 @@ void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		return;
 	}
 	run_locked(&call, hash);
+}
+
+bool command_replay(struct session *session, size_t argc,
+		    const struct bytes *argv)
+{
+	const struct command *command = command_find(argv[0]);
+	struct call call = { session,
+			     session->server,
+			     session->server->store,
+			     &session->reply,
+			     command,
+			     argc,
+			     argv,
+			     { { NULL, 0 }, 0 } };
+
+	if (!command || !(command->flags & COMMAND_WRITE) ||
+	    !command_arity_fits(command, argc))
+		return false;
+	run_locked(&call, NULL);
+	return true;
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "bench/kv/commands/logged.h"
+
 /* The most bytes of the queued commands of a client: as many as of one command. */
 #define MOST_QUEUED (1ull << 30)
 
@@ -185,7 +187,10 @@ static void run_queued(struct call *call)
 		one.argv = queued->argv;
 		if (one.command->first)
 			one.key = call_key(&one, (size_t)one.command->first);
-		one.command->run(&one);
+		if (call->server->log)
+			logged_queued(&one);
+		else
+			one.command->run(&one);
 	}
 }
 
@@ -195,6 +200,7 @@ void run_exec(struct call *call)
 	struct transaction *transaction = &session->transaction;
 	struct store_set set = { { 0 } };
 	unsigned held = session->held;
+	struct record_batch batch = { .data = NULL };
 	bool stale;
 
 	if (!transaction->active) {
@@ -218,7 +224,11 @@ void run_exec(struct call *call)
 		reply_null_array(call->reply);
 	} else {
 		session->held |= HELD_STRIPES;
+		if (call->server->log)
+			logged_begin(call, &batch);
 		run_queued(call);
+		if (call->server->log)
+			logged_end(call, &set);
 		session->held = held;
 	}
 	if (!(held & HELD_STRIPES))

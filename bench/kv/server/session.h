@@ -17,6 +17,7 @@
 
 struct session;
 struct command;
+struct log;
 
 /**
  * struct server - what all sessions share
@@ -31,6 +32,8 @@ struct command;
  * @received: connections so far; @rejected: those for which there was no room
  * @ended: commands of the sessions that have ended
  * @runtime: runs the server; for INFO
+ * @log: of all changes; NULL: there is none
+ * @logged: position in the log of the last change of each stripe, under its lock
  * @started_ns: time of skua_now_ns()
  * @kick: ends the socket of a session. Any thread may call it while the session cannot end
  * @stop: ends the server; any thread may call it
@@ -46,6 +49,8 @@ struct server {
 	uint64_t started_ns;
 	struct skua_runtime *runtime;
 	void (*kick)(struct session *session);
+	struct log *log;
+	uint64_t *logged;
 	void (*stop)(void);
 	struct pubsub pubsub;
 };
@@ -108,6 +113,7 @@ static inline size_t watched_memory(size_t key_bytes)
  * @held: locks that are held for the command: HELD_*
  * @subscriptions, @mailbox: see pubsub.h
  * @garbage: freed after each command
+ * @need: position of the log that must be durable before the replies are sent; 0: none
  */
 struct session {
 	struct server *server;
@@ -126,6 +132,7 @@ struct session {
 	struct reply reply;
 	struct store_clock clock;
 	struct garbage garbage;
+	uint64_t need;
 	struct transaction transaction;
 	struct subscriptions subscriptions;
 	struct mailbox mailbox;

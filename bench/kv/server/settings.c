@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum kind { MEMORY, COUNT, PASSWORD, LIMITS, FIXED };
+enum kind { MEMORY, COUNT, PASSWORD, LIMITS, TEXT, FIXED };
 
 /* The settings, and some of Redis that clients ask for and that have one value here. */
 static const struct {
@@ -27,7 +27,13 @@ static const struct {
 	  0 },
 	{ "client-output-buffer-limit", LIMITS, 0, NULL, 0, 0 },
 	{ "maxmemory-policy", FIXED, 0, "noeviction", 0, 0 },
-	{ "appendonly", FIXED, 0, "no", 0, 0 },
+	{ "appendonly", TEXT, offsetof(struct settings, append_only), NULL, 0,
+	  0 },
+	{ "appendfsync", TEXT, offsetof(struct settings, append_fsync), NULL, 0,
+	  0 },
+	{ "appendfilename", TEXT, offsetof(struct settings, append_file), NULL,
+	  0, 0 },
+	{ "dir", TEXT, offsetof(struct settings, folder), NULL, 0, 0 },
 	{ "save", FIXED, 0, "", 0, 0 },
 	{ "databases", FIXED, 0, "1", 0, 0 },
 	{ "timeout", FIXED, 0, "0", 0, 0 },
@@ -44,6 +50,10 @@ void settings_init(struct settings *settings)
 	settings->pubsub_hard = 32 << 20;
 	settings->pubsub_soft = 8 << 20;
 	settings->pubsub_soft_s = 60;
+	settings->append_only = "no";
+	settings->append_fsync = "everysec";
+	settings->folder = ".";
+	settings->append_file = "skua-kv.log";
 	settings->port = 6379;
 	strcpy(settings->address, "127.0.0.1");
 }
@@ -71,6 +81,8 @@ const char *settings_read(const struct settings *settings, unsigned i,
 	at += names[i].field;
 	if (names[i].kind == PASSWORD)
 		return at;
+	if (names[i].kind == TEXT)
+		return *(const char *const *)(const void *)at;
 	text[number_format(
 		text, (int64_t)setting((const uint64_t *)(const void *)at))] =
 		'\0';
@@ -111,6 +123,15 @@ static const char *set_password(struct settings *settings, struct bytes value)
 	settings->password[value.size] = '\0';
 	setting_store(&settings->has_password, value.size > 0);
 	return NULL;
+}
+
+/* The text of a setting that cannot be changed. */
+static const char *fixed_text(const struct settings *settings, unsigned i)
+{
+	const char *at = (const char *)settings + names[i].field;
+
+	return names[i].kind == FIXED ? names[i].fixed
+				      : *(const char *const *)(const void *)at;
 }
 
 /* Take the next word, up to a space, off a text. */
@@ -168,12 +189,14 @@ static unsigned find(struct bytes name)
 	return i;
 }
 
-bool settings_know(struct bytes name, struct bytes value, bool *refused)
+bool settings_know(const struct settings *settings, struct bytes name,
+		   struct bytes value, bool *refused)
 {
 	unsigned i = find(name);
 
-	*refused = i < SETTINGS && names[i].kind == FIXED &&
-		   !bytes_is(value, names[i].fixed);
+	*refused = i < SETTINGS &&
+		   (names[i].kind == FIXED || names[i].kind == TEXT) &&
+		   !bytes_is(value, fixed_text(settings, i));
 	return i < SETTINGS;
 }
 
@@ -184,7 +207,7 @@ const char *settings_write(struct settings *settings, struct bytes name,
 	uint64_t number;
 	int64_t signed_number;
 
-	if (names[i].kind == FIXED)
+	if (names[i].kind == FIXED || names[i].kind == TEXT)
 		return NULL;
 	if (names[i].kind == PASSWORD)
 		return set_password(settings, value);

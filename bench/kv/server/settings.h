@@ -20,10 +20,11 @@
  * @pubsub_soft, @pubsub_soft_s: bytes that may wait for it for so many seconds
  * @has_password: is there a password? For those without the lock
  * @password: of all clients; empty: none
+ * @append_only, @append_fsync, @folder, @append_file: the log, as texts of CONFIG
  * @port, @address, @workers: set before the server listens
  *
  * The numbers up to @has_password are read and changed atomically, in any order: each
- * command reads them once. The password is protected by the lock of the clients
+ * command reads them once. The texts do not change. The password is protected by the lock of the clients
  * (session.h).
  */
 struct settings {
@@ -37,6 +38,7 @@ struct settings {
 	uint64_t pubsub_soft_s;
 	uint64_t has_password;
 	char password[128];
+	const char *append_only, *append_fsync, *folder, *append_file;
 	uint16_t port;
 	char address[64];
 	unsigned workers;
@@ -72,7 +74,8 @@ const char *settings_read(const struct settings *settings, unsigned i,
 
 /* settings_know - tell whether there is such a setting. *@refused: it has one value only,
  * which is another one */
-bool settings_know(struct bytes name, struct bytes value, bool *refused);
+bool settings_know(const struct settings *settings, struct bytes name,
+		   struct bytes value, bool *refused);
 
 /* settings_write - change a setting that settings_know() knows, and has not refused.
  * Return: NULL; or the error */

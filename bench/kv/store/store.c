@@ -135,6 +135,7 @@ static bool remove_key(struct store *store, const struct key *key,
 
 	if (!entry)
 		return false;
+	stripe->changes++;
 	account(store, stripe, -(int64_t)entry_memory(entry));
 	if (entry->expires_ms)
 		count_expiring(stripe, -1);
@@ -170,6 +171,8 @@ struct entry **store_find(struct store *store, const struct key *key,
 		table_find(&stripe->table, key->hash, key->bytes);
 
 	if (entry && has_expired(*entry, clock)) {
+		if (store->on_expired)
+			store->on_expired(store, clock, key);
 		remove_key(store, key, clock->garbage, true);
 		return NULL;
 	}
@@ -182,6 +185,7 @@ bool store_add(struct store *store, const struct key *key, struct entry *entry)
 
 	if (!table_add(&stripe->table, &store->secret, key->hash, entry))
 		return false;
+	stripe->changes++;
 	account(store, stripe, (int64_t)entry_memory(entry));
 	if (entry->expires_ms)
 		count_expiring(stripe, 1);
@@ -195,6 +199,7 @@ void store_changed(struct store *store, const struct key *key,
 	struct stripe *stripe = store_stripe(store, key->hash);
 	int64_t change = (int64_t)entry_memory(entry) - (int64_t)before;
 
+	stripe->changes++;
 	if (change)
 		account(store, stripe, change);
 	if (stripe->watches)
@@ -206,6 +211,7 @@ void store_expire(struct store *store, const struct key *key,
 {
 	struct stripe *stripe = store_stripe(store, key->hash);
 
+	stripe->changes++;
 	count_expiring(stripe, (expires_ms != 0) - (entry->expires_ms != 0));
 	entry->expires_ms = expires_ms;
 	touch(stripe, key, false);

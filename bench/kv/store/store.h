@@ -49,6 +49,7 @@ struct watch {
  * @lock: protects the other fields
  * @table: the entries
  * @expiring: number of entries that expire; others may read it without the lock
+ * @changes: number of changes
  * @memory: bytes of the entries
  * @unsaid: the part of @memory that is not yet in the total
  * @watches: watched keys
@@ -58,6 +59,7 @@ struct stripe {
 	struct skua_mutex lock;
 	struct table table;
 	uint64_t expiring;
+	uint64_t changes;
 	int64_t memory, unsaid;
 	struct watch *watches;
 	uint64_t cursor;
@@ -67,11 +69,17 @@ struct stripe {
  * struct store - all keys
  * @memory: bytes of all entries; changed atomically
  * @expired: number of keys that have expired; changed atomically
+ * @on_expired: called before a key is removed because it has expired; NULL: not
+ * @owner: for @on_expired
  */
+struct store_clock;
 struct store {
 	struct hash_secret secret;
 	uint64_t memory;
 	uint64_t expired;
+	void (*on_expired)(struct store *store, struct store_clock *clock,
+			   const struct key *key);
+	void *owner;
 	struct stripe stripes[STORE_STRIPES];
 };
 
@@ -86,10 +94,12 @@ struct garbage {
  * @now_ms: the time; 0: not read yet
  * @garbage: receives what takes long to free of keys that have expired or are replaced;
  *           NULL: that is freed at once
+ * @batch: for on_expired() of the store
  */
 struct store_clock {
 	int64_t now_ms;
 	struct garbage *garbage;
+	struct record_batch *batch;
 };
 
 /* store_create, store_destroy - make an empty store, NULL: no memory; free all */

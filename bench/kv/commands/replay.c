@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* replay.c - runs the commands of a log at the start of a server */
+#include "bench/kv/commands/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "bench/kv/commands/command.h"
+#include "bench/kv/log/record.h"
+
+static bool fail(struct replay *replay, uint64_t offset, const char *what,
+		 struct bytes more)
+{
+	int shown = more.size > 80 ? 80 : (int)more.size;
+
+	replay->err.code = -EBADMSG;
+	snprintf(
+		replay->err.text, sizeof(replay->err.text),
+		"the log has a record in the frame at byte %llu that cannot be "
+		"replayed: %s%.*s",
+		(unsigned long long)offset, what, shown, more.data);
+	return false;
+}
+
+/* Run one command. Only those that have changed something are in the log: an error means that
+ * the keys are others than they were. */
+static bool run(struct replay *replay, uint64_t offset,
+		const struct record_reader *reader)
+{
+	struct session *session = &replay->session;
+	struct reply *reply = &session->reply;
+	bool ok = true;
+
+	session->clock.now_ms = reader->now_ms;
+	if (!command_replay(session, reader->argc, reader->argv))
+		return fail(replay, offset, "unknown command ",
+			    reader->argv[0]);
+	if (reply->failed || (reply->used && reply->data[0] == '-'))
+		ok = fail(replay, offset, "",
+			  reply->failed ? (struct bytes){ "no memory", 9 }
+					: (struct bytes){ reply->data,
+							  reply->used - 2 });
+	reply_sent(reply);
+	while (garbage_free(&session->garbage))
+		;
+	replay->commands++;
+	return ok;
+}
+
+bool replay_frame(void *ctx, uint64_t offset, struct bytes records)
+{
+	struct replay *replay = ctx;
+	struct record_reader reader = { .next = records.data,
+					.end = records.data + records.size };
+	enum record_result result;
+	bool ok = true;
+
+	replay->session.server = replay->server;
+	replay->session.reply.version = 2;
+	while (ok && (result = record_next(&reader)) != RECORD_END) {
+		if (result == RECORD_COMMAND)
+			ok = run(replay, offset, &reader);
+		else
+			ok = fail(replay, offset,
+				  result == RECORD_BAD ? "its form is wrong"
+						       : "no memory",
+				  (struct bytes){ "", 0 });
+	}
+	record_reader_free(&reader);
+	return ok;
+}

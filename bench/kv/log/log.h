@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * log.h - the log of all changes, and the fiber that writes it
+ *
+ * A command that has changed keys adds a record while it still holds the locks of their
+ * stripes: the records of a key are in the order of its changes. One fiber takes all records
+ * that have come together, writes them as one frame (frame.h), and syncs the file, as the
+ * mode says:
+ *
+ *	always	  each frame is synced, and a client gets its reply afterwards
+ *	everysec  a frame is written at once, and the file is synced every second
+ *	no	  the same, and the file is synced every 30 seconds
+ *
+ * Group commit: records that come while a frame is written and synced share the next frame.
+ * In mode always, the fiber also waits for clients that are likely to come: for as many as
+ * the last frame has let go, and half as long as a sync takes at most. Otherwise two halves
+ * of the clients would alternate, and each sync would serve one half.
+ *
+ * A position is a number of bytes that were added since the start of the server. A client
+ * that has written, or has read what another one has written, waits for the position of that
+ * record before it gets its reply.
+ *
+ * Errors: if a write fails, for example because the disk is full, the fiber tries again every
+ * second, until that succeeds. If a sync fails, the kernel may have dropped what it could not
+ * write, and a later sync would succeed without it: nothing is written any more until the
+ * server is started again. In both cases writes are refused, and a client that waits for its
+ * record gets no reply: its connection ends.
+ *
+ * Memory: a command that writes waits before it begins while LOG_BEHIND bytes wait to be
+ * written.
+ */
+#ifndef SKUA_BENCH_KV_LOG_H
+#define SKUA_BENCH_KV_LOG_H
+
+#include <skua/skua.h>
+
+#include "bench/kv/log/reader.h"
+
+#define LOG_BEHIND (8u << 20)
+
+enum log_mode { LOG_NO, LOG_EVERYSEC, LOG_ALWAYS };
+
+/* Records, after room for the header of a frame. */
+struct log_buffer {
+	char *data;
+	size_t used, room;
+};
+
+/**
+ * struct log_waiter - waits for a position; the caller has it on its stack
+ * @need: the position
+ * @granted: has it been reached? Valid when the event is set
+ */
+struct log_waiter {
+	struct skua_event event;
+	struct log_waiter *next;
+	uint64_t need;
+	bool granted;
+};
+
+/**
+ * struct log - the log
+ * @lock: protects the fields up to @ending, and is held for a copy at most
+ * @adding: the records that the fiber has not taken yet
+ * @waiters: clients that wait for a position; @waiting: their number
+ * @wanted: the number of waiters that begins the next frame (mode always)
+ * @lost: a record is missing, or what was written may be: no frame may follow
+ * @behind: clients that wait until fewer bytes wait
+ * @idle: the fiber waits for @work
+ * @ending: write the rest, and end
+ *
+ * @added, @durable: positions; changed by the fiber (@durable) or under the lock, and read by
+ *                   others
+ * @error: a negative errno value, while nothing can be written; set by the fiber
+ *
+ * The rest belongs to the fiber:
+ * @writing: the records of the frame that is written; @taken: the position after it, which
+ *           others read
+ * @offset: place of the next frame in the file
+ * @synced: bytes of the file that have reached the disk
+ * @zeros: the file has zeros up to here at least
+ * @sync_ns: how long a sync takes, smoothed
+ * @sync_due_ns: time of the next sync (modes everysec and no)
+ */
+struct log {
+	struct skua_mutex lock;
+	struct log_buffer adding;
+	struct log_waiter *waiters;
+	uint64_t waiting, wanted;
+	struct log_waiter *behind;
+	bool idle, ending, lost;
+
+	uint64_t added, durable;
+	int error;
+
+	struct skua_runtime *runtime;
+	enum log_mode mode;
+	int fd;
+	struct skua_notify work;
+	struct skua_fiber fiber;
+	struct log_buffer writing;
+	uint64_t taken;
+	struct frame_file file;
+	uint64_t offset, synced, zeros;
+	uint64_t sync_ns, sync_due_ns;
+};
+
+/**
+ * log_open - open or create the file of a log, lock it, and read it
+ * @log: zeroed, except for @runtime and @mode
+ * @path: of the file
+ * @visit: called with the records of each frame, as in log_read(). It fills @err if it
+ *         returns false
+ * @cut: receives the number of bytes that were cut off
+ * @err: receives the error
+ *
+ * In a thread. Return: 0; a negative errno value.
+ */
+int log_open(struct log *log, const char *path,
+	     bool (*visit)(void *ctx, uint64_t offset, struct bytes records),
+	     void *ctx, uint64_t *cut, struct skua_error *err);
+
+/* log_start - start the fiber. Return: 0; a negative errno value */
+int log_start(struct log *log);
+
+/* log_stop - write and sync all, end the fiber, and close the file. In a thread. Return: 0; a
+ * negative errno value: not all is on the disk */
+int log_stop(struct log *log);
+
+/**
+ * log_add - add a record
+ * @commands: in how many commands @body is
+ * @body: the commands, as record_put_command() writes them; NULL: @argv is the only one
+ *
+ * In a fiber, with cancels masked, with the locks of the keys. Return: the position after it;
+ * UINT64_MAX: there was no memory for it, and nothing is written from now on.
+ */
+uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
+		 const struct bytes *body, size_t argc,
+		 const struct bytes *argv);
+
+/* log_lose - say that a record is missing, because there was no memory for it. As log_add() */
+void log_lose(struct log *log);
+
+/* log_added - return the position after all records. Any thread. */
+static inline uint64_t log_added(const struct log *log)
+{
+	/* Relaxed: a caller that must see a record holds the lock under which it was added. */
+	return __atomic_load_n(&log->added, __ATOMIC_RELAXED);
+}
+
+/* log_error - return why nothing can be written: a negative errno value; 0: all is well */
+static inline int log_error(const struct log *log)
+{
+	/* Relaxed: a number alone. */
+	return __atomic_load_n(&log->error, __ATOMIC_RELAXED);
+}
+
+/* log_is_durable - tell whether a position has reached the disk */
+static inline bool log_is_durable(const struct log *log, uint64_t position)
+{
+	/* Relaxed: the disk has the bytes; the caller reads nothing else that it orders. */
+	return __atomic_load_n(&log->durable, __ATOMIC_RELAXED) >= position;
+}
+
+/* log_wait - wait until a position has reached the disk. In a fiber, with cancels masked,
+ * without locks. Return: false: it has not */
+bool log_wait(struct log *log, uint64_t position);
+
+/* log_is_behind - tell whether so many bytes wait to be written that writers should wait. Any
+ * thread. */
+static inline bool log_is_behind(const struct log *log)
+{
+	/* Relaxed: a bound, which needs not be exact. */
+	return __atomic_load_n(&log->added, __ATOMIC_RELAXED) -
+		       __atomic_load_n(&log->taken, __ATOMIC_RELAXED) >=
+	       LOG_BEHIND;
+}
+
+/* log_wait_for_room - wait while too many bytes wait to be written. As log_wait(). Return:
+ * whether it has waited */
+bool log_wait_for_room(struct log *log);
+
+#endif

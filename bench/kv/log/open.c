@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* open.c - opens the file of the log, locks it, and reads it */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/kv/log/log.h"
+
+static int fail(struct skua_error *err, int code, const char *path,
+		const char *what)
+{
+	err->code = code;
+	snprintf(err->text, sizeof(err->text), "%s: %s%s%s", path, what,
+		 code ? ": " : "", code ? strerror(-code) : "");
+	return code ? code : -EINVAL;
+}
+
+/* A new file is there after a crash only if its folder is synced. */
+static int sync_folder(struct log *log, const char *path)
+{
+	char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : 0;
+	const char *name = slash == folder ? "/" : slash ? folder : ".";
+	int fd, code = -ENOMEM;
+
+	if (!folder)
+		return code;
+	if (slash && slash != folder)
+		*slash = '\0';
+	fd = code = skua_file_open(log->runtime, name, O_RDONLY | O_DIRECTORY,
+				   0, SKUA_FOREVER_NS);
+	if (fd >= 0) {
+		code = skua_file_sync(log->runtime, fd, 0, SKUA_FOREVER_NS);
+		close(fd);
+	}
+	free(folder);
+	return code;
+}
+
+/* Write the header of a new file, after its first bytes, if any, are gone. */
+static int begin_file(struct log *log, const char *path)
+{
+	char header[FRAME_FILE_HEADER];
+	ssize_t done;
+	int code;
+
+	frame_file_create(&log->file, header);
+	if (ftruncate(log->fd, 0))
+		return -errno;
+	done = skua_file_write(log->runtime, log->fd, header, sizeof(header), 0,
+			       SKUA_FOREVER_NS);
+	if (done != sizeof(header))
+		return done < 0 ? (int)done : -ENOSPC;
+	code = skua_file_sync(log->runtime, log->fd, 0, SKUA_FOREVER_NS);
+	return code ? code : sync_folder(log, path);
+}
+
+static ssize_t read_file(void *ctx, void *buffer, size_t size, uint64_t offset)
+{
+	struct log *log = ctx;
+
+	return skua_file_read(log->runtime, log->fd, buffer, size,
+			      (int64_t)offset, SKUA_FOREVER_NS);
+}
+
+/* Cut off what is no good frame, and sync what is left, on which all frames to come build. */
+static int cut_off(struct log *log)
+{
+	if (ftruncate(log->fd, (off_t)log->offset))
+		return -errno;
+	return skua_file_sync(log->runtime, log->fd, 0, SKUA_FOREVER_NS);
+}
+
+static int damaged(const struct log_found *found, const char *path,
+		   struct skua_error *err)
+{
+	err->code = -EBADMSG;
+	snprintf(err->text, sizeof(err->text),
+		 "%s is damaged at byte %llu, and has good records from byte "
+		 "%llu on; to give up all from the damage on, cut the file "
+		 "there",
+		 path, (unsigned long long)found->end,
+		 (unsigned long long)found->next);
+	return err->code;
+}
+
+/* Go on where the file ends. Return: 0; a negative errno value */
+static int accept(struct log *log, const struct log_found *found,
+		  const struct log_source *source, const char *path,
+		  uint64_t *cut, struct skua_error *err)
+{
+	int code = 0;
+
+	switch (found->verdict) {
+	case LOG_NEW:
+		code = begin_file(log, path);
+		log->offset = FRAME_FILE_HEADER;
+		break;
+	case LOG_TORN:
+		*cut = source->size - found->end;
+		/* fall through */
+	case LOG_WHOLE:
+		log->file = found->file;
+		log->offset = found->end;
+		code = cut_off(log);
+		break;
+	case LOG_DAMAGED:
+		return damaged(found, path, err);
+	case LOG_FOREIGN:
+		return fail(err, 0, path, "is not a log of skua-kv");
+	case LOG_STOPPED:
+		return err->code;
+	case LOG_UNREAD:
+		return fail(err, found->error, path, "cannot be read");
+	}
+	log->synced = log->zeros = log->offset;
+	return code ? fail(err, code, path, "cannot be written") : 0;
+}
+
+int log_open(struct log *log, const char *path,
+	     bool (*visit)(void *ctx, uint64_t offset, struct bytes records),
+	     void *ctx, uint64_t *cut, struct skua_error *err)
+{
+	struct log_source source = { .read = read_file, .ctx = log };
+	struct log_found found;
+	struct stat stat;
+	int code;
+
+	*cut = 0;
+	log->fd = skua_file_open(log->runtime, path, O_RDWR | O_CREAT, 0600,
+				 SKUA_FOREVER_NS);
+	if (log->fd < 0)
+		return fail(err, log->fd, path, "cannot be opened");
+	if (flock(log->fd, LOCK_EX | LOCK_NB)) {
+		code = errno == EWOULDBLOCK
+			       ? fail(err, 0, path, "is used by another server")
+			       : fail(err, -errno, path, "cannot be locked");
+	} else if (fstat(log->fd, &stat)) {
+		code = fail(err, -errno, path, "cannot be read");
+	} else if (!S_ISREG(stat.st_mode)) {
+		code = fail(err, 0, path, "is not a file");
+	} else {
+		source.size = (uint64_t)stat.st_size;
+		log_read(&source, visit, ctx, &found);
+		code = accept(log, &found, &source, path, cut, err);
+	}
+	if (code)
+		close(log->fd);
+	return code;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* writer.c - the fiber that writes the log */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/kv/log/log.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+/* How long a write may take to become durable in mode no: about as long as Linux itself lets
+ * it wait. */
+#define SYNC_SELDOM (30 * SECOND)
+/* Modes everysec and no: the pause between two frames, so that one write takes many records.
+ * A guess. */
+#define PAUSE (5 * MS)
+/* The longest wait for clients that are likely to come. */
+#define GATHER_MOST (2 * MS)
+/* Bytes that are written ahead. A sync of bytes that are in place already is cheaper: the file
+ * system need not write down that the file has grown. */
+#define AHEAD (1u << 18)
+/* A buffer of more bytes is given back when it is empty. */
+#define KEPT (1u << 20)
+
+static void lock(struct log *log)
+{
+	skua_mutex_lock(&log->lock, SKUA_FOREVER_NS);
+}
+
+static void unlock(struct log *log)
+{
+	skua_mutex_unlock(&log->lock);
+}
+
+/* ---- those that wait -------------------------------------------------------------- */
+
+/* With the lock. */
+static void set_error(struct log *log, int error)
+{
+	/* Relaxed: see log_error(). */
+	__atomic_store_n(&log->error, error, __ATOMIC_RELAXED);
+}
+
+/* Let all go that wait for room. */
+static void let_in(struct log_waiter *waiter)
+{
+	struct log_waiter *next;
+
+	for (; waiter; waiter = next) {
+		next = waiter->next;
+		skua_event_set(&waiter->event);
+	}
+}
+
+/* Let clients go: those whose records are durable, or all if nothing can be written. */
+static void grant(struct log *log)
+{
+	struct log_waiter **link = &log->waiters, *waiter, *granted = NULL;
+	uint64_t count = 0;
+
+	lock(log);
+	while ((waiter = *link)) {
+		waiter->granted = log_is_durable(log, waiter->need);
+		if (!waiter->granted && !log_error(log)) {
+			link = &waiter->next;
+			continue;
+		}
+		*link = waiter->next;
+		waiter->next = granted;
+		granted = waiter;
+		count++;
+	}
+	/* Those that go are likely to come back, and to wait with the others. */
+	log->wanted = log->waiting;
+	log->waiting -= count;
+	if (!log->wanted)
+		log->wanted = 1;
+	unlock(log);
+	let_in(granted);
+}
+
+/* ---- the file ---------------------------------------------------------------------- */
+
+/* Write bytes at a place. Return: 0; a negative errno value */
+static int write_all(struct log *log, const char *data, size_t size,
+		     uint64_t offset)
+{
+	while (size) {
+		ssize_t done =
+			skua_file_write(log->runtime, log->fd, data, size,
+					(int64_t)offset, SKUA_FOREVER_NS);
+
+		if (done <= 0)
+			return done ? (int)done : -ENOSPC;
+		data += done;
+		size -= (size_t)done;
+		offset += (uint64_t)done;
+	}
+	return 0;
+}
+
+/* Write zeros after the place of the next frame, so that its sync is cheaper. A full disk
+ * matters only to the frame. */
+static void write_ahead(struct log *log, size_t size)
+{
+	static const char zeros[AHEAD];
+	uint64_t end = log->offset + size;
+
+	if (log->zeros < log->offset)
+		log->zeros = log->offset;
+	while (log->zeros < end) {
+		if (write_all(log, zeros, sizeof(zeros), log->zeros))
+			return;
+		log->zeros += sizeof(zeros);
+	}
+}
+
+static int sync_file(struct log *log)
+{
+	uint64_t begin_ns = skua_now_ns();
+	int code = skua_file_sync(log->runtime, log->fd, SKUA_FILE_DATA_ONLY,
+				  SKUA_FOREVER_NS);
+
+	log->sync_ns = (log->sync_ns * 7 + (skua_now_ns() - begin_ns)) / 8;
+	log->sync_due_ns =
+		begin_ns + (log->mode == LOG_NO ? SYNC_SELDOM : SECOND);
+	if (code) {
+		/* Frames that were written since the last sync may be gone. */
+		lock(log);
+		log->lost = true;
+		unlock(log);
+		return code;
+	}
+	log->synced = log->offset;
+	/* Relaxed: see log_is_durable(). */
+	__atomic_store_n(&log->durable, log->taken, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* Write the frame that was taken. Return: 0; a negative errno value */
+static int write_frame(struct log *log)
+{
+	struct log_buffer *buffer = &log->writing;
+	int code;
+
+	if (buffer->used <= FRAME_HEADER)
+		return 0;
+	if (log->mode == LOG_ALWAYS)
+		write_ahead(log, buffer->used);
+	frame_seal(&log->file, buffer->data, buffer->used - FRAME_HEADER,
+		   log->offset, log->synced);
+	code = write_all(log, buffer->data, buffer->used, log->offset);
+	if (code)
+		return code;
+	log->offset += buffer->used;
+	buffer->used = 0;
+	if (buffer->room > KEPT) {
+		free(buffer->data);
+		*buffer = (struct log_buffer){ NULL, 0, 0 };
+	}
+	return 0;
+}
+
+/* ---- the fiber --------------------------------------------------------------------- */
+
+/* Mode always: have the clients come, or has the fiber waited for them for long enough?
+ * *@until_ns: the time of that; 0 at first. With the lock. */
+static bool have_gathered(const struct log *log, uint64_t *until_ns)
+{
+	uint64_t now_ns, most_ns = log->sync_ns / 2;
+
+	if (log->waiting >= log->wanted)
+		return true;
+	if (!log->waiting) {
+		*until_ns = SKUA_FOREVER_NS;
+		return false;
+	}
+	now_ns = skua_now_ns();
+	if (!*until_ns || *until_ns == SKUA_FOREVER_NS)
+		*until_ns = now_ns +
+			    (most_ns < GATHER_MOST ? most_ns : GATHER_MOST);
+	return now_ns >= *until_ns;
+}
+
+/* Is it time to write or to sync? With the lock. Otherwise *@until_ns is the time until which
+ * the fiber may wait; 0 at first. */
+static bool is_due(const struct log *log, uint64_t *until_ns)
+{
+	bool records = log->adding.used > FRAME_HEADER;
+	bool unsynced = log->synced < log->offset;
+
+	if (log->ending || log->lost || log->behind)
+		return true;
+	if (log->mode == LOG_ALWAYS)
+		return have_gathered(log, until_ns);
+	*until_ns = unsynced ? log->sync_due_ns : SKUA_FOREVER_NS;
+	return records || (unsynced && skua_now_ns() >= log->sync_due_ns);
+}
+
+/* Wait for records, and take them. Return: false: the server ends, and there are none. */
+static bool take(struct log *log)
+{
+	uint64_t until_ns = 0;
+	struct log_waiter *behind;
+	struct log_buffer taken;
+	bool ending;
+
+	lock(log);
+	while (!is_due(log, &until_ns)) {
+		log->idle = true;
+		unlock(log);
+		skua_notify_wait(&log->work, until_ns);
+		lock(log);
+		log->idle = false;
+	}
+	taken = log->adding;
+	log->adding = log->writing;
+	log->writing = taken;
+	/* Relaxed: see log_wait_for_room(). */
+	__atomic_store_n(&log->taken, log->added, __ATOMIC_RELAXED);
+	behind = log->behind;
+	log->behind = NULL;
+	ending = log->ending;
+	unlock(log);
+	let_in(behind);
+	return !ending || taken.used > FRAME_HEADER;
+}
+
+/* Tell of an error. Return: false: it is the end. */
+static bool report(struct log *log, int code)
+{
+	struct log_waiter *behind;
+	bool ending, known, lost;
+
+	lock(log);
+	known = log_error(log) == code && !log->lost;
+	set_error(log, code);
+	lost = log->lost;
+	ending = log->ending;
+	behind = log->behind;
+	log->behind = NULL;
+	unlock(log);
+	if (!known)
+		fprintf(stderr, "skua-kv: the log cannot be written: %s%s\n",
+			strerror(-code),
+			lost ? "; writes are refused until a restart" : "");
+	grant(log);
+	let_in(behind);
+	return !ending;
+}
+
+/* Write and sync what was taken, as often as it takes. Return: false: it is the end. */
+static bool commit(struct log *log)
+{
+	bool lost, again;
+	int code;
+
+	while ((code = write_frame(log))) {
+		if (!report(log, code))
+			return false;
+		skua_notify_wait(&log->work, skua_now_ns() + SECOND);
+	}
+	if (log->mode == LOG_ALWAYS || skua_now_ns() >= log->sync_due_ns)
+		code = sync_file(log);
+	lock(log);
+	lost = log->lost;
+	again = log_error(log) && !lost;
+	if (again)
+		set_error(log, 0);
+	unlock(log);
+	if (lost) {
+		report(log, code ? code : -ENOMEM);
+		return false;
+	}
+	if (again)
+		fprintf(stderr, "skua-kv: the log can be written again\n");
+	grant(log);
+	return true;
+}
+
+static void write_log(struct skua_fiber *self)
+{
+	struct log *log =
+		(struct log *)((char *)self - offsetof(struct log, fiber));
+
+	skua_cancel_mask();
+	while (take(log) && commit(log))
+		if (log->mode != LOG_ALWAYS)
+			skua_sleep_until(skua_now_ns() + PAUSE);
+}
+
+int log_start(struct log *log)
+{
+	int code = skua_fiber_init(&log->fiber, write_log, 0);
+
+	log->wanted = 1;
+	log->sync_due_ns = skua_now_ns() + SECOND;
+	return code ? code : skua_task_spawn(log->runtime, &log->fiber.task);
+}
+
+int log_stop(struct log *log)
+{
+	int code;
+
+	lock(log);
+	log->ending = true;
+	unlock(log);
+	skua_notify_one(&log->work);
+	skua_task_join(&log->fiber.task);
+	code = log_error(log);
+	if (!code && log->synced < log->offset)
+		code = sync_file(log);
+	/* Without the zeros, the next start has less to read. */
+	if (!code && log->zeros > log->offset &&
+	    ftruncate(log->fd, (off_t)log->offset) == 0)
+		skua_file_sync(log->runtime, log->fd, 0, SKUA_FOREVER_NS);
+	close(log->fd);
+	free(log->adding.data);
+	free(log->writing.data);
+	return code;
+}

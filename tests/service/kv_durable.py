@@ -1,0 +1,468 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: MIT
+"""kv_durable.py SKUA_KV [CASE...] - nothing that skua-kv has acknowledged is lost
+
+Exit codes: 0 success, 1 failure, 77 a case could not run. SKUA_KV_KILLS is the number of
+times that the server is killed under load in mode always (5; with SKUA_KV_LONG=1, 200).
+SKUA_KV_TIMES=1 prints times and figures.
+"""
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import kv_wire
+from kv_wire import Client, encode, parse
+
+LONG = "SKUA_KV_LONG" in os.environ
+KILLS = int(os.environ.get("SKUA_KV_KILLS", "200" if LONG else "5"))
+CHANGES = 2000 if LONG else 150
+LOG = "skua-kv.log"
+PROGRAM = sys.argv[1]
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def equal(got, wanted, what):
+    expect(got == wanted, f"{what}: {str(got)[:300]}, not {str(wanted)[:300]}")
+
+
+class Skip(Exception):
+    """A case cannot run here."""
+
+
+class Server(kv_wire.Server):
+    """skua-kv with a log in a folder. Its errors are in said()."""
+
+    def __init__(self, folder, mode, *options):
+        self.folder = folder
+        self.port = kv_wire.free_port()
+        self.stderr = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [PROGRAM, "--port", str(self.port), "--workers", "2", "--append", mode]
+            + ["--dir", folder, *options],
+            stdout=subprocess.DEVNULL,
+            stderr=self.stderr,
+            restore_signals=False,  # Python ignores SIGXFSZ
+        )
+
+    def said(self):
+        self.stderr.seek(0)
+        return self.stderr.read().decode()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.terminate()
+        equal(self.process.wait(kv_wire.HANG_S), 0, f"exit code ({self.said()})")
+
+    def client(self):
+        return Client(self.port)
+
+
+def refused(folder, *what):
+    """The server does not start, and says why in one line."""
+    server = Server(folder, "always")
+    with server.stderr:
+        equal(server.process.wait(kv_wire.HANG_S), 1, "exit code of a start that must fail")
+        said = server.said()
+    equal(said.count("\n"), 1, f"lines of '{said}'")
+    for text in what:
+        expect(text in said, f"'{said}' does not say '{text}'")
+
+
+# --- the same values --------------------------------------------------------------
+
+
+def snapshot(client):
+    """Return all keys with their values and times of expiry."""
+    now_ms = time.time() * 1000
+    values = {}
+    for key in parse(client.run("KEYS", "*")):
+        kind = client.run("TYPE", key)
+        read = ("GET", key) if kind == b"+string\r\n" else ("LRANGE", key, 0, -1)
+        left = parse(client.run("PTTL", key))
+        # Seconds apart, so that the time between two calls does not matter.
+        when = round((now_ms + left) / 100000) if left >= 0 else left
+        values[key] = (kind, client.run(*read), when)
+    return values
+
+
+def change(client, random_):
+    """Send a command that may change something."""
+    key = b"k%d" % random_.randrange(40)
+    other = b"k%d" % random_.randrange(40)
+    listed = b"l%d" % random_.randrange(10)
+    value = b"%d" % random_.randrange(1000)
+    # Times are whole multiples of what snapshot() can tell, seen from now.
+    later = b"%d" % (random_.randrange(3, 9) * 100000)
+    at_ms = b"%d" % ((int(time.time()) // 100 + 5) * 100000)
+    words = random_.choice((
+        ("SET", key, value), ("SET", key, value, "EX", later), ("SET", key, b"x\0\r\n" * 2000),
+        ("SET", key, value, "PXAT", at_ms), ("SET", key, value, "NX"), ("SET", key, value, "XX"),
+        ("SET", key, value, "KEEPTTL"), ("SET", key, value, "GET"), ("SET", key, value, "PX", 1),
+        ("SETNX", key, value), ("MSET", key, value, other, "x"), ("APPEND", key, value),
+        ("INCR", key), ("DECR", key), ("INCRBY", key, 7), ("DECRBY", key, value),
+        ("DEL", key, other), ("UNLINK", key), ("GETDEL", key), ("EXPIRE", key, later),
+        ("PEXPIRE", key, later + b"000", "NX"), ("PERSIST", key), ("EXPIRE", key, -1),
+        ("LPUSH", listed, 1, 2, value), ("RPUSH", listed, value), ("LPOP", listed),
+        ("RPOP", listed, 2), ("LPUSH", key, value), ("INCR", listed), ("PEXPIRE", key, 2),
+        ("GET", key), ("EXISTS", key, other),
+    ))  # fmt: skip
+    if random_.randrange(10):
+        client.run(*words)
+        return
+    client.run("WATCH", key)
+    client.run("MULTI")
+    client.run(*words)
+    if not random_.randrange(20):
+        client.run("FLUSHALL")
+    client.run("INCR", "transactions")
+    client.run("SET", listed + b"t", value, "PXAT", 1)
+    client.run("INCR", listed + b"t")
+    client.run("EXEC")
+
+
+def same_values(folder, mode="always"):
+    """A server that was killed, or has ended, starts again with the same values."""
+    random_ = random.Random(27)
+    server = Server(folder, mode)
+    for i in range(4 if mode == "always" or LONG else 2):
+        with server:
+            equal(server.said(), "", "stderr")
+            with server.client() as client:
+                if i:
+                    equal(snapshot(client), before, f"values after start {i}")
+                for _ in range(CHANGES):
+                    change(client, random_)
+                client.run("FLUSHALL" if i == 2 else "PING")
+                for _ in range(100):
+                    change(client, random_)
+                time.sleep(0.01)  # what expires soon has expired
+                before = snapshot(client)
+            if i % 2 == (mode == "always"):
+                server.stop()
+            else:
+                if mode != "always":
+                    time.sleep(1.5)
+                server.kill()
+            server = Server(folder, mode)
+    server.kill()
+
+
+def same_values_everysec(folder):
+    same_values(folder, "everysec")
+
+
+def same_values_no(folder):
+    same_values(folder, "no")
+
+
+# --- kill -9 ------------------------------------------------------------------------
+
+
+class Writer(threading.Thread):
+    """Writes numbers until the server is gone: to a counter, to a list, to two keys in one
+    transaction. @sent and @acknowledged are the last numbers."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+        self.sent = self.acknowledged = 0
+        self.seen = {}
+        self.error = None
+        self.server = None
+
+    def begin(self, server):
+        again = Writer(self.number)
+        again.server = server
+        again.sent, again.acknowledged = self.sent, self.acknowledged
+        again.start()
+        return again
+
+    def run(self):
+        try:
+            with self.server.client() as client:
+                while True:
+                    self.write(client)
+        except (EOFError, OSError):
+            pass
+        except Exception as error:  # noqa: the main thread raises it
+            self.error = error
+
+    def write(self, client):
+        me, batch = self.number, random.randrange(1, 17)
+        commands = []
+        for i in range(self.sent + 1, self.sent + batch + 1):
+            commands += [
+                encode("INCR", f"count{me}"),
+                encode("RPUSH", f"list{me}", i),
+                encode("MULTI"),
+                encode("SET", f"x{me}", i),
+                encode("INCRBY", f"y{me}", 1),
+                encode("EXEC"),
+            ]
+        other = random.randrange(4)
+        self.sent += batch
+        client.send(b"".join(commands) + encode("GET", f"count{other}"))
+        for i in range(batch):
+            replies = [client.read() for _ in range(6)]
+            number = self.acknowledged + 1
+            equal(replies[0], b":%d\r\n" % number, "INCR")
+            equal(replies[1], b":%d\r\n" % number, "RPUSH")
+            equal(replies[5], b"*2\r\n+OK\r\n:%d\r\n" % number, "EXEC")
+            self.acknowledged = number
+        self.seen[other] = int(parse(client.read()) or 0)
+
+    def check(self, client, writers):
+        """The values of the server are those of a number that may be the last one."""
+        me, lost = self.number, "acknowledged and lost"
+        count = int(parse(client.run("GET", f"count{me}")) or 0)
+        items = [int(item) for item in parse(client.run("LRANGE", f"list{me}", 0, -1))]
+        x = int(parse(client.run("GET", f"x{me}")) or 0)
+        y = int(parse(client.run("GET", f"y{me}")) or 0)
+        equal(items, list(range(1, len(items) + 1)), f"items of list{me}")
+        for what, value in ("count", count), ("list", len(items)), ("x", x):
+            expect(value >= self.acknowledged, f"{what}{me}: {value} < {self.acknowledged}: {lost}")
+            expect(value <= self.sent, f"{what}{me}: {value} > {self.sent}")
+        equal(y, x, f"a half of a transaction: y{me}")
+        for writer in writers:
+            seen = writer.seen.get(me, 0)
+            expect(count >= seen, f"count{me}: {count}, but another client has seen {seen}")
+        # Go on from one number.
+        self.sent = self.acknowledged = max(count, len(items), x)
+        client.run("MSET", f"count{me}", self.sent, f"x{me}", self.sent, f"y{me}", self.sent)
+        if self.sent > 20000:
+            client.run("DEL", f"list{me}")
+            items = []
+            self.sent = self.acknowledged = 0
+            client.run("MSET", f"count{me}", 0, f"x{me}", 0, f"y{me}", 0)
+        for i in range(len(items) + 1, self.sent + 1):
+            client.run("RPUSH", f"list{me}", i)
+
+
+def kills(folder):
+    """A server that is killed under load has all that it has acknowledged."""
+    writers = [Writer(i) for i in range(4)]
+    total, torn = 0, 0
+    for i in range(KILLS + 1):
+        with Server(folder, "always") as server:
+            torn += "cut off" in server.said()
+            with server.client() as client:
+                for writer in writers:
+                    writer.check(client, writers)
+            if i == KILLS:
+                break
+            before = sum(writer.acknowledged for writer in writers)
+            writers = [writer.begin(server) for writer in writers]
+            time.sleep(random.uniform(0.02, 0.15))
+            server.kill()
+            for writer in writers:
+                writer.join()
+                if writer.error:
+                    raise writer.error
+            total += sum(writer.acknowledged for writer in writers) - before
+        if i % 20 == 19:
+            os.unlink(os.path.join(folder, LOG))
+            writers = [Writer(i) for i in range(4)]
+    expect(total > KILLS, f"only {total} transactions were acknowledged")
+    if "SKUA_KV_TIMES" in os.environ:
+        print(f"{KILLS} kills, {total} transactions acknowledged, {torn} torn logs, 0 lost")
+
+
+def killed_later(folder):
+    """everysec: what was acknowledged more than a second ago is there after a kill."""
+    with Server(folder, "everysec") as server:
+        with server.client() as client:
+            for i in range(1000):
+                client.run("SET", f"key{i}", i)
+            time.sleep(1.5)
+        server.kill()
+    with Server(folder, "everysec") as server, server.client() as client:
+        equal(client.run("DBSIZE"), b":1000\r\n", "keys")
+
+
+# --- bad files ----------------------------------------------------------------------
+
+
+def make_log(folder):
+    """Return the sizes of a log after each of some commands."""
+    sizes = []
+    path = os.path.join(folder, LOG)
+    for i in range(4):
+        with Server(folder, "always") as server:
+            with server.client() as client:
+                client.run("SET", f"key{i}", "value")
+            server.stop()
+        sizes.append(os.path.getsize(path))
+    return path, sizes
+
+
+def torn(folder):
+    """A tail that is not complete is cut, and that is said."""
+    path, sizes = make_log(folder)
+    for cut in (1, 10, sizes[3] - sizes[2] - 1):
+        with open(path, "rb") as file:
+            whole = file.read()
+        os.truncate(path, sizes[3] - cut)
+        with Server(folder, "always") as server, server.client() as client:
+            said = server.said()
+            equal(said.count("\n"), 1, f"lines of '{said}'")
+            expect(f"last {sizes[3] - sizes[2] - cut} bytes" in said, f"'{said}'")
+            equal(client.run("DBSIZE"), b":3\r\n", "keys")
+            server.kill()
+        equal(os.path.getsize(path), sizes[2], "size of the log that was cut")
+        with open(path, "wb") as file:
+            file.write(whole)
+    with Server(folder, "always") as server, server.client() as client:
+        equal(server.said(), "", "stderr")
+        equal(client.run("DBSIZE"), b":4\r\n", "keys")
+
+
+def damaged(folder):
+    """A log with a bad record before good ones is refused, and stays as it is."""
+    path, sizes = make_log(folder)
+    with open(path, "r+b") as file:
+        file.seek(sizes[1] - 3)
+        file.write(b"?")
+    with open(path, "rb") as file:
+        before = file.read()
+    refused(folder, path, f"byte {sizes[0]}", f"byte {sizes[1]}")
+    with open(path, "rb") as file:
+        equal(file.read(), before, "the damaged log")
+    with open(path, "wb") as file:
+        file.write(b"This is another file. It has more than forty bytes.")
+    refused(folder, path, "is not a log")
+
+
+def locked(folder):
+    """Two servers do not use the same log."""
+    with Server(folder, "always") as server, server.client() as client:
+        refused(folder, LOG, "another server")
+        equal(client.run("SET", "key", 1), b"+OK\r\n", "SET")
+        equal(
+            parse(client.run("CONFIG", "GET", "append*")),
+            [b"appendonly", b"yes", b"appendfsync", b"always", b"appendfilename", LOG.encode()],
+            "CONFIG GET",
+        )
+
+
+# --- no room on the disk --------------------------------------------------------------
+
+
+def write_until_full(server):
+    """Write until that is refused. Return: the number of keys that were acknowledged"""
+    keys, misconf = 0, b"-MISCONF Errors writing to the AOF file: "
+    with server.client() as reader:
+        try:
+            with server.client() as client:
+                while (reply := client.run("SET", f"key{keys}", "v" * 1000)) == b"+OK\r\n":
+                    keys += 1
+            raise AssertionError(f"{reply} for a record that was not written")
+        except EOFError:
+            pass  # no reply for a record that was not written
+        expect(keys > 10, f"{keys} keys")
+        reply = reader.run("SET", "other", 1)
+        expect(reply.startswith(misconf), f"SET on a full disk: {reply}")
+        reader.run("MULTI")
+        expect(reader.run("DEL", "key0").startswith(misconf), "DEL in MULTI on a full disk")
+        expect(reader.run("EXEC").startswith(b"-EXECABORT"), "EXEC on a full disk")
+        equal(len(parse(reader.run("GET", "key0"))), 1000, "GET on a full disk")
+        expect(b"aof_last_write_status:err" in reader.run("INFO"), "INFO on a full disk")
+    return keys
+
+
+def until_writable(server):
+    end = time.monotonic() + kv_wire.HANG_S
+    with server.client() as client:
+        while client.run("SET", "after", 1) != b"+OK\r\n":
+            expect(time.monotonic() < end, "no write after the disk has room again")
+            time.sleep(0.02)
+
+
+def check_full(folder, server, keys):
+    """The keys that were acknowledged before and after are there."""
+    server.kill()
+    with Server(folder, "always") as server, server.client() as client:
+        equal(client.run("GET", "after"), b"$1\r\n1\r\n", "a key written after")
+        for i in range(keys):
+            equal(client.run("STRLEN", f"key{i}"), b":1000\r\n", f"key{i} of {keys}")
+        equal(client.run("EXISTS", "other"), b":0\r\n", "a key that was refused")
+
+
+def file_limit(folder):
+    """A log that may not grow: writes are refused, until it may."""
+    with Server(folder, "always") as server:
+        hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (700000, hard))
+        keys = write_until_full(server)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        until_writable(server)
+        check_full(folder, server, keys)
+
+
+def full_disk(folder):
+    """The same on a disk without room, in a mount namespace of its own."""
+    if "SKUA_KV_MOUNTED" not in os.environ:
+        if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode:
+            raise Skip("full_disk: no mount namespace here")
+        equal(
+            subprocess.run(
+                ["unshare", "-rm", sys.executable, "-B", __file__, PROGRAM, "full_disk"],
+                env={**os.environ, "SKUA_KV_MOUNTED": "1"},
+            ).returncode,
+            0,
+            "exit code in a mount namespace",
+        )
+        return
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=True)
+    try:
+        ballast = os.path.join(folder, "ballast")
+        with open(ballast, "wb") as file:
+            file.write(bytes(600000))
+        with Server(folder, "always") as server:
+            keys = write_until_full(server)
+            os.unlink(ballast)
+            until_writable(server)
+            check_full(folder, server, keys)
+    finally:
+        subprocess.run(["umount", folder])
+
+
+CASES = (same_values, same_values_everysec, same_values_no, kills, killed_later, torn, damaged,
+         locked, file_limit, full_disk)
+
+
+def main():
+    failed, skipped = 0, 0
+    for case in CASES:
+        if sys.argv[2:] and case.__name__ not in sys.argv[2:]:
+            continue
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case(folder)
+            except Skip as reason:
+                skipped += 1
+                print(f"skipped: {reason}")
+            except Exception as error:  # noqa: the other cases run as well
+                failed += 1
+                print(f"{case.__name__}: {type(error).__name__}: {error}")
+        if "SKUA_KV_TIMES" in os.environ:
+            print(f"{case.__name__}: {time.monotonic() - began:.2f} s")
+    return 1 if failed else 77 if skipped else 0
+
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.exit(main())
