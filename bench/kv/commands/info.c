@@ -85,8 +85,12 @@ static void add_persistence(struct call *call, struct text *text)
 	if (log)
 		add(text,
 		    "aof_last_write_status:%s\r\n"
-		    "aof_bytes_added:%llu\r\n",
-		    log_error(log) ? "err" : "ok", (number)log_added(log));
+		    "aof_bytes_added:%llu\r\n"
+		    "aof_frames:%llu\r\n"
+		    "aof_sync_us:%llu\r\n",
+		    log_error(log) ? "err" : "ok", (number)log_added(log),
+		    (number)session_read(&log->frames),
+		    (number)session_read(&log->sync_ns) / 1000);
 }
 
 static void add_stats(struct call *call, struct text *text)

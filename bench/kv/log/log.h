@@ -12,9 +12,9 @@
  *	no	  the same, and the file is synced every 30 seconds
  *
  * Group commit: records that come while a frame is written and synced share the next frame.
- * In mode always, the fiber also waits for clients that are likely to come: for as many as
- * the last frame has let go, and half as long as a sync takes at most. Otherwise two halves
- * of the clients would alternate, and each sync would serve one half.
+ * In mode always, the fiber also waits for the clients that the last frame has let go, while
+ * they keep coming, but no longer than two syncs take. Otherwise two halves of the clients
+ * would alternate, and each sync would serve one half.
  *
  * A position is a number of bytes that were added since the start of the server. A client
  * that has written, or has read what another one has written, waits for the position of that
@@ -79,7 +79,7 @@ struct log_waiter {
  * @offset: place of the next frame in the file
  * @synced: bytes of the file that have reached the disk
  * @zeros: the file has zeros up to here at least
- * @sync_ns: how long a sync takes, smoothed
+ * @sync_ns: how long a sync takes, smoothed; @frames: number of frames. Others may read both
  * @sync_due_ns: time of the next sync (modes everysec and no)
  */
 struct log {
@@ -102,7 +102,7 @@ struct log {
 	uint64_t taken;
 	struct frame_file file;
 	uint64_t offset, synced, zeros;
-	uint64_t sync_ns, sync_due_ns;
+	uint64_t sync_ns, sync_due_ns, frames;
 };
 
 /**

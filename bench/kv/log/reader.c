@@ -197,6 +197,8 @@ void log_read(const struct log_source *source,
 {
 	struct reader r = { .source = source, .found = found, .room = WINDOW };
 
+	if (source->size < WINDOW)
+		r.room = (size_t)source->size + 1;
 	memset(found, 0, sizeof(*found));
 	found->verdict = LOG_WHOLE;
 	r.buffer = malloc(r.room);
