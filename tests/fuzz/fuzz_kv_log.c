@@ -3,7 +3,7 @@
  * fuzz_kv_log.c - any file as the log of skua-kv
  *
  * The first byte says whether the rest is a file as it is, after a good header, or a program
- * that writes frames, changes bytes, and cuts the file. Whatever is in the file, the frames
+ * that writes frames, changes bytes, and cuts the file. In any case, the frames
  * that are read lie one after the other; the file, cut where the reader says, is whole and
  * has the same frames; and records come apart without reading beyond them. Of a program,
  * the frames that are read are the first ones that it has written, unchanged; a file that it

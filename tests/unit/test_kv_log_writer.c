@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* test_kv_log_writer.c - the fiber that writes the log of skua-kv, on disks that fail */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/kv/log/log.h"
+#include "tests/unit/unit.h"
+
+/* ---- a disk ---------------------------------------------------------------------- */
+
+/* The next results of the calls; 0: those of the kernel. Threads change them. */
+static int sync_error, write_error;
+static unsigned syncs, writes, shortened;
+
+int __real_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
+			  uint64_t deadline_ns);
+int __wrap_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
+			  uint64_t deadline_ns);
+ssize_t __real_skua_file_write(struct skua_runtime *rt, int fd,
+			       const void *data, size_t size, int64_t offset,
+			       uint64_t deadline_ns);
+ssize_t __wrap_skua_file_write(struct skua_runtime *rt, int fd,
+			       const void *data, size_t size, int64_t offset,
+			       uint64_t deadline_ns);
+
+/* Relaxed, here and below: the numbers stand alone. */
+#define READ(number)       __atomic_load_n(&(number), __ATOMIC_RELAXED)
+#define WRITE(number, set) __atomic_store_n(&(number), set, __ATOMIC_RELAXED)
+
+int __wrap_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
+			  uint64_t deadline_ns)
+{
+	WRITE(syncs, READ(syncs) + 1);
+	if (READ(sync_error))
+		return READ(sync_error);
+	return __real_skua_file_sync(rt, fd, flags, deadline_ns);
+}
+
+ssize_t __wrap_skua_file_write(struct skua_runtime *rt, int fd,
+			       const void *data, size_t size, int64_t offset,
+			       uint64_t deadline_ns)
+{
+	WRITE(writes, READ(writes) + 1);
+	if (READ(write_error))
+		return READ(write_error);
+	if (READ(shortened) && size > 7)
+		size = 7;
+	return __real_skua_file_write(rt, fd, data, size, offset, deadline_ns);
+}
+
+/* ---- a log ------------------------------------------------------------------------ */
+
+static char path[] = "/tmp/test_kv_log_writer.XXXXXX";
+static struct skua_runtime *runtime;
+static struct log server_log;
+static uint64_t replayed;
+
+static bool count(void *ctx, uint64_t offset, struct bytes records)
+{
+	struct record_reader reader = { .next = records.data,
+					.end = records.data + records.size };
+
+	(void)ctx;
+	(void)offset;
+	while (record_next(&reader) == RECORD_COMMAND)
+		replayed++;
+	record_reader_free(&reader);
+	return true;
+}
+
+/* Open the log. The commands that are in it are counted. */
+static void open_log(enum log_mode mode)
+{
+	struct skua_error err = { 0, "" };
+	uint64_t cut;
+
+	memset(&server_log, 0, sizeof(server_log));
+	server_log.runtime = runtime;
+	server_log.mode = mode;
+	replayed = 0;
+	if (log_open(&server_log, path, count, NULL, &cut, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(cut, 0);
+	assert_int_equal(log_start(&server_log), 0);
+}
+
+static int begin(void **state)
+{
+	struct skua_config config = SKUA_CONFIG_INIT;
+	int fd;
+
+	(void)state;
+	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	sync_error = write_error = 0;
+	syncs = writes = shortened = 0;
+	config.workers = 2;
+	return skua_runtime_create(&runtime, &config, NULL);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	unlink(path);
+	return skua_runtime_destroy(runtime);
+}
+
+EACH_TEST(begin, end);
+
+/* Add a record: SET key and @size bytes. Return: its position */
+static uint64_t add(size_t size)
+{
+	static const char value[1 << 16];
+	struct bytes argv[] = { { "SET", 3 }, { "key", 3 }, { value, size } };
+
+	return log_add(&server_log, 1000, 1, NULL, 3, argv);
+}
+
+/* ---- good disks -------------------------------------------------------------------- */
+
+TEST(always__a_granted_wait__has_been_synced)
+{
+	open_log(LOG_ALWAYS);
+	for (unsigned i = 0; i < 20; i++) {
+		unsigned before = READ(syncs);
+		uint64_t position = add(10);
+
+		assert_false(log_is_durable(&server_log, position));
+		assert_true(log_wait(&server_log, position));
+		assert_true(READ(syncs) > before);
+		assert_true(log_is_durable(&server_log, position));
+	}
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_ALWAYS);
+	assert_int_equal(replayed, 20);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+TEST(no__all_records__are_there_after_the_end)
+{
+	open_log(LOG_NO);
+	for (unsigned i = 0; i < 20; i++)
+		add(10);
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_NO);
+	assert_int_equal(replayed, 20);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+#define CLIENTS 16
+#define ROUNDS  25
+
+static void *client(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		if (!log_wait(&server_log, add(i)))
+			return &server_log;
+	return NULL;
+}
+
+/* Clients that wait together share syncs: there are fewer than records. */
+TEST(always__many_clients__share_syncs)
+{
+	pthread_t threads[CLIENTS];
+	void *failed;
+	unsigned before;
+
+	open_log(LOG_ALWAYS);
+	before = READ(syncs);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, client, NULL), 0);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	assert_true(READ(syncs) - before < CLIENTS * ROUNDS);
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_ALWAYS);
+	assert_int_equal(replayed, CLIENTS * ROUNDS);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+TEST(writes__that_are_short__go_on)
+{
+	open_log(LOG_EVERYSEC);
+	WRITE(shortened, 1);
+	add(1000);
+	add(0);
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_EVERYSEC);
+	assert_int_equal(replayed, 2);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+/* ---- bad disks --------------------------------------------------------------------- */
+
+/* After a failed sync, nothing is acknowledged or written, even if a later one would
+ * succeed. */
+TEST(sync__that_fails__is_the_end)
+{
+	uint64_t good, bad;
+	unsigned before;
+
+	open_log(LOG_ALWAYS);
+	good = add(10);
+	assert_true(log_wait(&server_log, good));
+	WRITE(sync_error, -EIO);
+	bad = add(10);
+	assert_false(log_wait(&server_log, bad));
+	assert_int_equal(log_error(&server_log), -EIO);
+	WRITE(sync_error, 0);
+	before = READ(writes);
+	assert_false(log_wait(&server_log, add(10)));
+	assert_false(log_wait(&server_log, bad));
+	assert_false(log_is_durable(&server_log, bad));
+	assert_true(log_is_durable(&server_log, good));
+	assert_int_equal(log_error(&server_log), -EIO);
+	assert_int_equal(log_stop(&server_log), -EIO);
+	assert_int_equal(READ(writes), before);
+}
+
+/* A write that fails is tried again; nothing is acknowledged before it succeeds. */
+TEST(write__that_fails__is_tried_again)
+{
+	uint64_t first, second;
+
+	open_log(LOG_ALWAYS);
+	WRITE(write_error, -ENOSPC);
+	first = add(10);
+	assert_false(log_wait(&server_log, first));
+	assert_int_equal(log_error(&server_log), -ENOSPC);
+	assert_false(log_wait(&server_log, first));
+	second = add(20);
+	WRITE(write_error, 0);
+	while (log_error(&server_log))
+		skua_sleep_until(skua_now_ns() + 1000000);
+	assert_true(log_wait(&server_log, first));
+	assert_true(log_wait(&server_log, second));
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_ALWAYS);
+	assert_int_equal(replayed, 2);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+TEST(write__that_fails_until_the_end__is_an_error)
+{
+	open_log(LOG_EVERYSEC);
+	WRITE(write_error, -EIO);
+	add(10);
+	assert_int_equal(log_stop(&server_log), -EIO);
+}
+
+/* While nothing can be written, the memory is bounded, and no writer waits for ever. */
+TEST(records__that_nobody_writes__make_writers_wait_or_fail)
+{
+	unsigned added = 0;
+
+	open_log(LOG_ALWAYS);
+	WRITE(write_error, -ENOSPC);
+	assert_false(log_wait(&server_log, add(10)));
+	while (!log_is_behind(&server_log)) {
+		add(60000);
+		assert_true(++added < 2 * LOG_BEHIND / 60000);
+	}
+	/* With an error, the caller is let go, and is refused by log_error(). */
+	log_wait_for_room(&server_log);
+	assert_int_equal(log_error(&server_log), -ENOSPC);
+	WRITE(write_error, 0);
+	while (log_error(&server_log))
+		skua_sleep_until(skua_now_ns() + 1000000);
+	log_wait_for_room(&server_log);
+	assert_true(log_wait(&server_log, add(10)));
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_ALWAYS);
+	assert_int_equal(replayed, added + 2);
+	assert_int_equal(log_stop(&server_log), 0);
+}
