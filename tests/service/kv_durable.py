@@ -86,17 +86,28 @@ def refused(folder, *what):
 
 
 def snapshot(client):
-    """Return all keys with their values and times of expiry."""
-    now_ms = time.time() * 1000
+    """Return all keys with their values, and with bounds of their times of expiry."""
     values = {}
     for key in parse(client.run("KEYS", "*")):
         kind = client.run("TYPE", key)
         read = ("GET", key) if kind == b"+string\r\n" else ("LRANGE", key, 0, -1)
+        before_ms = int(time.time() * 1000)
         left = parse(client.run("PTTL", key))
-        # Seconds apart, so that the time between two calls does not matter.
-        when = round((now_ms + left) / 100000) if left >= 0 else left
+        after_ms = int(time.time() * 1000) + 1
+        when = (before_ms + left, after_ms + left) if left >= 0 else (left, left)
         values[key] = (kind, client.run(*read), when)
     return values
+
+
+def same(now, before, what):
+    equal(sorted(now), sorted(before), f"keys {what}")
+    for key, (kind, value, (least, most)) in now.items():
+        equal((kind, value), before[key][:2], f"{key} {what}")
+        times = before[key][2]
+        expect(
+            (least < 0) == (times[0] < 0) and least <= times[1] and times[0] <= most,
+            f"{key} {what} expires between {least} and {most}, before between {times}",
+        )
 
 
 def change(client, random_):
@@ -105,7 +116,6 @@ def change(client, random_):
     other = b"k%d" % random_.randrange(40)
     listed = b"l%d" % random_.randrange(10)
     value = b"%d" % random_.randrange(1000)
-    # Times are whole multiples of what snapshot() can tell, seen from now.
     later = b"%d" % (random_.randrange(3, 9) * 100000)
     at_ms = b"%d" % ((int(time.time()) // 100 + 5) * 100000)
     words = random_.choice((
@@ -143,7 +153,7 @@ def same_values(folder, mode="always"):
             equal(server.said(), "", "stderr")
             with server.client() as client:
                 if i:
-                    equal(snapshot(client), before, f"values after start {i}")
+                    same(snapshot(client), before, f"after start {i}")
                 for _ in range(CHANGES):
                     change(client, random_)
                 client.run("FLUSHALL" if i == 2 else "PING")
@@ -266,7 +276,11 @@ def kills(folder):
                 break
             before = sum(writer.acknowledged for writer in writers)
             writers = [writer.begin(server) for writer in writers]
-            time.sleep(random.uniform(0.02, 0.15))
+            end = time.monotonic() + kv_wire.HANG_S
+            while sum(writer.acknowledged for writer in writers) == before:
+                expect(time.monotonic() < end, "nothing is acknowledged")
+                time.sleep(0.001)
+            time.sleep(random.uniform(0, 0.1))
             server.kill()
             for writer in writers:
                 writer.join()
@@ -276,7 +290,7 @@ def kills(folder):
         if i % 20 == 19:
             os.unlink(os.path.join(folder, LOG))
             writers = [Writer(i) for i in range(4)]
-    expect(total > KILLS, f"only {total} transactions were acknowledged")
+    expect(total >= KILLS, f"only {total} transactions were acknowledged")
     if "SKUA_KV_TIMES" in os.environ:
         print(f"{KILLS} kills, {total} transactions acknowledged, {torn} torn logs, 0 lost")
 

@@ -200,6 +200,25 @@ TEST(writes__that_are_short__go_on)
 	assert_int_equal(log_stop(&server_log), 0);
 }
 
+/* The records of keys that have expired do not collect for ever. */
+TEST(always__many_records_without_a_client__are_written)
+{
+	unsigned added = 0;
+
+	open_log(LOG_ALWAYS);
+	while (!log_is_durable(&server_log, 1)) {
+		if (!log_is_behind(&server_log)) {
+			add(60000);
+			added++;
+		}
+		skua_sleep_until(skua_now_ns() + 1000);
+	}
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_ALWAYS);
+	assert_int_equal(replayed, added);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
 /* ---- bad disks --------------------------------------------------------------------- */
 
 /* After a failed sync, nothing is acknowledged or written, even if a later one would

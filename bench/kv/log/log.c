@@ -88,7 +88,7 @@ uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 		record_put_command(at, argc, argv);
 	log->adding.used += size;
 	/* In mode always, the client that waits wakes the fiber. */
-	if (log->mode != LOG_ALWAYS)
+	if (log->mode != LOG_ALWAYS || log->adding.used >= LOG_MANY)
 		wake(log);
 	unlock(log);
 	return position;

@@ -211,7 +211,7 @@ static bool is_due(const struct log *log, struct gathering *g)
 	if (log->ending || log->lost || log->behind)
 		return true;
 	if (log->mode == LOG_ALWAYS)
-		return have_gathered(log, g);
+		return log->adding.used >= LOG_MANY || have_gathered(log, g);
 	g->until_ns = unsynced ? log->sync_due_ns : SKUA_FOREVER_NS;
 	return records || (unsynced && skua_now_ns() >= log->sync_due_ns);
 }
