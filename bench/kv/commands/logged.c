@@ -41,24 +41,26 @@ void logged_one(struct call *call, const struct stripe *stripe, uint64_t before)
 
 /* ---- several stripes ------------------------------------------------------------- */
 
-#define FOR_EACH_STRIPE(set, number)                                        \
-	for (unsigned word_ = 0; word_ < STORE_STRIPES / 64; word_++)       \
-		for (uint64_t bits_ = (set)->words[word_],                  \
-			      number = bits_ ? number_of(word_, bits_) : 0; \
-		     bits_; bits_ &= bits_ - 1,                             \
-			      number = bits_ ? number_of(word_, bits_) : 0)
-
-static inline uint64_t number_of(unsigned word, uint64_t bits)
+/* Return the first stripe of a set from number @i on; STORE_STRIPES: there is none. */
+static unsigned next_stripe(const struct store_set *set, unsigned i)
 {
-	return word * 64 + (unsigned)__builtin_ctzll(bits);
+	while (i < STORE_STRIPES) {
+		uint64_t bits = set->words[i / 64] >> i % 64;
+
+		if (bits)
+			return i + (unsigned)__builtin_ctzll(bits);
+		i = (i / 64 + 1) * 64;
+	}
+	return STORE_STRIPES;
 }
 
 uint64_t logged_changes(const struct store *store, const struct store_set *set)
 {
 	uint64_t changes = 0;
+	unsigned i = 0;
 
-	FOR_EACH_STRIPE(set, i)
-	changes += store->stripes[i].changes;
+	for (; (i = next_stripe(set, i)) < STORE_STRIPES; i++)
+		changes += store->stripes[i].changes;
 	return changes;
 }
 
@@ -66,20 +68,21 @@ uint64_t logged_changes(const struct store *store, const struct store_set *set)
 static void changed(struct call *call, const struct store_set *set,
 		    uint64_t position)
 {
-	FOR_EACH_STRIPE(set, i)
-	call->server->logged[i] = position;
+	unsigned i = 0;
+
+	for (; (i = next_stripe(set, i)) < STORE_STRIPES; i++)
+		call->server->logged[i] = position;
 	need(call->session, position);
 }
 
 static void read_some(struct call *call, const struct store_set *set)
 {
 	uint64_t most = 0;
+	unsigned i = 0;
 
-	FOR_EACH_STRIPE(set, i)
-	{
+	for (; (i = next_stripe(set, i)) < STORE_STRIPES; i++)
 		if (most < call->server->logged[i])
 			most = call->server->logged[i];
-	}
 	need_to_read(call->session, most);
 }
 
