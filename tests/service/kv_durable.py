@@ -55,6 +55,12 @@ class Server(kv_wire.Server):
             restore_signals=False,  # Python ignores SIGXFSZ
         )
 
+    def __enter__(self):
+        try:
+            return super().__enter__()
+        except SystemExit as reason:
+            raise AssertionError(f"{reason}: {self.said()}") from None
+
     def said(self):
         self.stderr.seek(0)
         return self.stderr.read().decode()

@@ -10,6 +10,9 @@
 
 #include "bench/kv/log/log.h"
 
+/* How long to wait for the lock of the file. */
+#define LOCK_NS UINT64_C(3000000000)
+
 static int fail(struct skua_error *err, int code, const char *path,
 		const char *what)
 {
@@ -56,6 +59,20 @@ static int begin_file(struct log *log, const char *path)
 		return done < 0 ? (int)done : -ENOSPC;
 	code = skua_file_sync(log->runtime, log->fd, 0, SKUA_FOREVER_NS);
 	return code ? code : sync_folder(log, path);
+}
+
+/* Lock the file. The kernel may still carry out the last write of a server that was killed:
+ * it has the file locked meanwhile, even if the process is gone. */
+static int lock_file(struct log *log)
+{
+	uint64_t end_ns = skua_now_ns() + LOCK_NS;
+
+	while (flock(log->fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK || skua_now_ns() >= end_ns)
+			return -errno;
+		skua_sleep_until(skua_now_ns() + LOCK_NS / 300);
+	}
+	return 0;
 }
 
 static ssize_t read_file(void *ctx, void *buffer, size_t size, uint64_t offset)
@@ -134,10 +151,11 @@ int log_open(struct log *log, const char *path,
 				 SKUA_FOREVER_NS);
 	if (log->fd < 0)
 		return fail(err, log->fd, path, "cannot be opened");
-	if (flock(log->fd, LOCK_EX | LOCK_NB)) {
-		code = errno == EWOULDBLOCK
+	code = lock_file(log);
+	if (code) {
+		code = code == -EWOULDBLOCK
 			       ? fail(err, 0, path, "is used by another server")
-			       : fail(err, -errno, path, "cannot be locked");
+			       : fail(err, code, path, "cannot be locked");
 	} else if (fstat(log->fd, &stat)) {
 		code = fail(err, -errno, path, "cannot be read");
 	} else if (!S_ISREG(stat.st_mode)) {
