@@ -161,7 +161,7 @@ TEST(map_memory__fields_come_and_go__follows)
 
 static struct store *store;
 static struct garbage garbage;
-static struct store_clock now = { 1000, &garbage };
+static struct store_clock now = { 1000, &garbage, NULL };
 
 static void add_map(const struct key *key, int64_t expires_ms)
 {
