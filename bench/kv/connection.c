@@ -14,7 +14,6 @@
  */
 #include "bench/kv/connection.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -300,28 +299,6 @@ static void converse(struct connection *c)
 
 /* ---- life --------------------------------------------------------------------- */
 
-static void write_address(char *out, size_t room, bool peer, int fd)
-{
-	struct sockaddr_in6 in6;
-	struct sockaddr *address = (struct sockaddr *)&in6;
-	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&in6;
-	socklen_t size = sizeof(in6);
-	char text[INET6_ADDRSTRLEN] = "?";
-
-	memset(&in6, 0, sizeof(in6));
-	if (peer)
-		getpeername(fd, address, &size);
-	else
-		getsockname(fd, address, &size);
-	if (in6.sin6_family == AF_INET) {
-		inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
-		snprintf(out, room, "%s:%u", text, ntohs(in->sin_port));
-	} else {
-		inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof(text));
-		snprintf(out, room, "[%s]:%u", text, ntohs(in6.sin6_port));
-	}
-}
-
 static void serve(struct skua_fiber *self)
 {
 	struct connection *c = &((struct connection_fiber *)self)->c;
@@ -347,8 +324,12 @@ bool connection_begin(struct connection *c, struct server *server,
 	c->io = io;
 	c->session.server = server;
 	c->session.fd = io.fd;
-	write_address(c->session.peer, sizeof(c->session.peer), true, io.fd);
-	write_address(c->session.local, sizeof(c->session.local), false, io.fd);
+	/* The client may be gone already. */
+	if (skua_io_peer_address(io, c->session.peer, sizeof(c->session.peer)))
+		strcpy(c->session.peer, "?:0");
+	if (skua_io_local_address(io, c->session.local,
+				  sizeof(c->session.local)))
+		strcpy(c->session.local, "?:0");
 	return true;
 }
 

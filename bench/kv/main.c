@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include "bench/kv/commands/command.h"
@@ -298,10 +297,8 @@ static int start_log(struct skua_error *err)
 static int start_listening(struct skua_error *err)
 {
 	struct settings *settings = &server.settings;
-	struct sockaddr_in6 at;
-	socklen_t size = sizeof(at);
 	bool six = strchr(settings->address, ':');
-	char address[96];
+	char address[SKUA_IO_ADDRESS_ROOM];
 	int code;
 
 	snprintf(address, sizeof(address), six ? "[%s]:%u" : "%s:%u",
@@ -309,10 +306,11 @@ static int start_listening(struct skua_error *err)
 	code = skua_listen(runtime, address, SOMAXCONN, 0, &listener, err);
 	if (code)
 		return code;
-	/* The port is in the same place in all addresses of the Internet. */
-	getsockname(listener.fd, (struct sockaddr *)&at, &size);
-	settings->port = ntohs(at.sin6_port);
-	return 0;
+	/* The kernel has chosen one if it was 0. */
+	code = skua_io_local_address(listener, address, sizeof(address));
+	if (!code)
+		settings->port = (uint16_t)atoi(strrchr(address, ':') + 1);
+	return code;
 }
 
 static int start(unsigned workers, struct skua_error *err)
