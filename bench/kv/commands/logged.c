@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The client needs a position. While nothing can be written, clients may read what is in
- * memory. */
+/* Before its next reply, the client must wait for a position. */
 static void need(struct session *session, uint64_t position)
 {
 	struct log *log = session->server->log;
@@ -15,6 +14,8 @@ static void need(struct session *session, uint64_t position)
 		session->need = position;
 }
 
+/* The same for a command that has only read. While nothing can be written, clients read what is
+ * in memory, without a wait. */
 static void need_to_read(struct session *session, uint64_t position)
 {
 	if (!log_error(session->server->log))
@@ -169,7 +170,7 @@ static void note_expired(struct store *store, struct store_clock *clock,
 		record_batch_add(clock->batch, 2, argv);
 	else if (!log_error(log) || !log_is_behind(log))
 		log_add(log, store_now_ms(clock), 1, NULL, 2, argv);
-	/* Otherwise nothing was written for so long that no such command is left. */
+	/* Otherwise writes have been refused for so long that no such command is left. */
 }
 
 /* ---- the server ------------------------------------------------------------------- */

@@ -4,13 +4,13 @@
  *
  * A command that has changed keys is added to the log before their stripes are unlocked. The
  * store counts the changes of a stripe, so that no command has to say that it has changed
- * something. A command that changes a key only because it finds it expired is added, too,
- * which does no harm: the removal of the key is in the log before it.
+ * something. A command that only removes an expired key is added, too. This does no harm: the
+ * removal is in the log already.
  *
  * In mode always, a command also notes how far the log must be durable before the client may
  * have its reply: up to the last change of the stripes that it has used.
  *
- * All functions but the last two are called only if the server has a log.
+ * All functions except the last two are called only if the server has a log.
  */
 #ifndef SKUA_BENCH_KV_LOGGED_H
 #define SKUA_BENCH_KV_LOGGED_H
@@ -42,7 +42,7 @@ void logged_read_all(struct call *call);
 const char *logged_refusal(struct session *session, char text[128]);
 
 /* logged_begin, logged_queued, logged_end - the commands of a transaction become one record.
- * The second one runs a command. @set: all stripes of the transaction, whose locks are held.
+ * logged_queued() runs one command. @set: all stripes of the transaction, whose locks are held.
  * @batch: zeroed */
 void logged_begin(struct call *call, struct record_batch *batch);
 void logged_queued(struct call *call);

@@ -22,8 +22,8 @@ static bool fail(struct replay *replay, uint64_t offset, const char *what,
 	return false;
 }
 
-/* Run one command. Only those that have changed something are in the log: an error means that
- * the keys are others than they were. */
+/* Run one command. The log has only commands that have changed something: an error means that
+ * the keys differ from those at that time. */
 static bool run(struct replay *replay, uint64_t offset,
 		const struct record_reader *reader)
 {

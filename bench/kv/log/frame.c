@@ -19,6 +19,7 @@ void frame_file_create(struct frame_file *file, char out[FRAME_FILE_HEADER])
 	struct timespec now;
 	char *at = out;
 
+	/* Without random bytes, a key that no earlier file has. */
 	if (getrandom(&file->key, sizeof(file->key), 0) != sizeof(file->key)) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		file->key.words[0] = (uint64_t)now.tv_sec;
@@ -51,7 +52,7 @@ bool frame_file_is_begun(const char *data, size_t size)
 		      size < sizeof(magic) ? size : sizeof(magic)) == 0;
 }
 
-/* The checksum of a frame, whose header is there except for the checksum. */
+/* The checksum of a frame. The other fields of its header are set. */
 static uint64_t checksum(const struct frame_file *file, const char *frame,
 			 size_t size, uint64_t offset)
 {

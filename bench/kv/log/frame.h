@@ -2,21 +2,22 @@
 /**
  * frame.h - the file of the log: a header, and frames of records
  *
- * A frame is what the log writes at once: the records of all commands that have waited for
- * it. It is the unit that is there or is not, and it has a checksum of 64 bits: SipHash-1-3
- * of its header, its place and its records, with a random key that the file's header has.
- * A frame of another file, or at another place, therefore has a wrong checksum.
+ * A frame holds the records that the log writes together: those of all commands that waited
+ * for the write. After a crash, a frame is valid as a whole or not at all. Its checksum has
+ * 64 bits: SipHash-1-3, with a random key from the file's header, over the frame's header,
+ * its place in the file, and its records. A frame of another file, or at another place,
+ * therefore has a wrong checksum.
  *
  *	file:   magic (16 bytes), key (16), checksum of these (8), frames
  *	frame:  mark (4), zero (4), bytes of records (8), synced (8), checksum (8), records
  *
- * The mark is derived from the key, so that no client can put one into a value. @synced says
- * how many bytes of the file had reached the disk for certain when the frame was written. It
- * tells two cases apart when a bad frame has good ones after it: the crash of a machine may
- * have lost bytes that were not synced, in any order. If a later frame says that the place
- * was synced, however, then the file was damaged.
+ * The mark is derived from the key, so that no client can put one into a value. @synced is
+ * the number of bytes of the file that were certainly on the disk when the frame was written.
+ * It decides what a bad frame before good ones means. If a good frame says that the bad one
+ * had been synced, the file is damaged. Otherwise the crash of a machine has lost bytes that
+ * were never synced; it may lose them in any order.
  *
- * The file may end with zeros, which the log has written ahead.
+ * The file may end with zeros that the log has written ahead.
  */
 #ifndef SKUA_BENCH_KV_FRAME_H
 #define SKUA_BENCH_KV_FRAME_H
@@ -40,7 +41,7 @@ void frame_file_create(struct frame_file *file, char out[FRAME_FILE_HEADER]);
 bool frame_file_read(struct frame_file *file,
 		     const char data[FRAME_FILE_HEADER]);
 
-/* frame_file_is_begun - tell whether @size bytes, at most FRAME_FILE_HEADER, are all of a file
+/* frame_file_is_begun - tell whether a file of @size bytes, at most FRAME_FILE_HEADER, is one
  * whose header was being written when the machine crashed */
 bool frame_file_is_begun(const char *data, size_t size);
 
@@ -64,7 +65,7 @@ void frame_seal(const struct frame_file *file, char *frame, size_t size,
 uint64_t frame_size(const struct frame_file *file, const char *header,
 		    uint64_t room);
 
-/* frame_synced - return what the header of a frame says of the disk */
+/* frame_synced - return @synced of the header of a frame */
 static inline uint64_t frame_synced(const char *header)
 {
 	return record_get_64(header + 16);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.c - the log of all changes: records come, clients wait */
+/* log.c - the log of all changes: records are added, and clients wait for positions */
 #include "bench/kv/log/log.h"
 
 #include <errno.h>
@@ -87,7 +87,7 @@ uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 	else
 		record_put_command(at, argc, argv);
 	log->adding.used += size;
-	/* In mode always, the client that waits wakes the fiber. */
+	/* In mode always, log_wait() wakes the fiber. */
 	if (log->mode != LOG_ALWAYS || log->adding.used >= LOG_MANY)
 		wake(log);
 	unlock(log);

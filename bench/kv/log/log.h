@@ -3,8 +3,8 @@
  * log.h - the log of all changes, and the fiber that writes it
  *
  * A command that has changed keys adds a record while it still holds the locks of their
- * stripes: the records of a key are in the order of its changes. One fiber takes all records
- * that have come together, writes them as one frame (frame.h), and syncs the file, as the
+ * stripes. The records of a key are therefore in the order of its changes. One fiber takes
+ * all records that were added, writes them as one frame (frame.h), and syncs the file as the
  * mode says:
  *
  *	always	  each frame is synced, and a client gets its reply afterwards
@@ -12,19 +12,20 @@
  *	no	  the same, and the file is synced every 30 seconds
  *
  * Group commit: records that come while a frame is written and synced share the next frame.
- * In mode always, the fiber also waits for the clients that the last frame has let go, while
- * they keep coming, but no longer than two syncs take. Otherwise two halves of the clients
- * would alternate, and each sync would serve one half.
+ * In mode always, the fiber also waits, before a frame, for the clients that the last frame
+ * has released, while they keep coming: for the time of two syncs at most, and for 2 ms at
+ * most. Without this wait, two halves of the clients would alternate, and each sync would
+ * serve one half.
  *
  * A position is a number of bytes that were added since the start of the server. A client
  * that has written, or has read what another one has written, waits for the position of that
  * record before it gets its reply.
  *
  * Errors: if a write fails, for example because the disk is full, the fiber tries again every
- * second, until that succeeds. If a sync fails, the kernel may have dropped what it could not
- * write, and a later sync would succeed without it: nothing is written any more until the
- * server is started again. In both cases writes are refused, and a client that waits for its
- * record gets no reply: its connection ends.
+ * second until the write succeeds. If a sync fails, the kernel may have dropped the bytes that
+ * it could not write, and a later sync would succeed without them. The fiber then writes
+ * nothing more until the server is started again. In both cases writes are refused, and a
+ * client that waits for its record gets no reply: its connection ends.
  *
  * Memory: a command that writes waits before it begins while LOG_BEHIND bytes wait to be
  * written.
@@ -37,8 +38,8 @@
 #include "bench/kv/log/reader.h"
 
 #define LOG_BEHIND (8u << 20)
-/* So many bytes are written in mode always, too, although no client waits for them: the records
- * of keys that have expired. */
+/* In mode always, this many bytes are written even if no client waits for them: the records of
+ * keys that have expired. */
 #define LOG_MANY (1u << 20)
 
 enum log_mode { LOG_NO, LOG_EVERYSEC, LOG_ALWAYS };
@@ -52,7 +53,7 @@ struct log_buffer {
 /**
  * struct log_waiter - waits for a position; the caller has it on its stack
  * @need: the position
- * @granted: has it been reached? Valid when the event is set
+ * @granted: the position was reached; valid when the event is set
  */
 struct log_waiter {
 	struct skua_event event;
@@ -63,26 +64,28 @@ struct log_waiter {
 
 /**
  * struct log - the log
- * @lock: protects the fields up to @ending, and is held for a copy at most
+ * @lock: protects the fields up to @lost; held for the copy of a record at most
  * @adding: the records that the fiber has not taken yet
  * @waiters: clients that wait for a position; @waiting: their number
  * @wanted: the number of waiters that begins the next frame (mode always)
- * @lost: a record is missing, or what was written may be: no frame may follow
  * @behind: clients that wait until fewer bytes wait
  * @idle: the fiber waits for @work
  * @ending: write the rest, and end
+ * @lost: a record, or a frame that was written, may be missing: no frame may follow
  *
- * @added, @durable: positions; changed by the fiber (@durable) or under the lock, and read by
- *                   others
- * @error: a negative errno value, while nothing can be written; set by the fiber
+ * Others read these without the lock:
+ * @added: the position after all records; changed under the lock
+ * @durable: the position up to which all is on the disk; changed by the fiber
+ * @error: a negative errno value while nothing can be written, else 0; changed under the lock
  *
  * The rest belongs to the fiber:
- * @writing: the records of the frame that is written; @taken: the position after it, which
- *           others read
+ * @writing: the records of the frame that is written
+ * @taken: the position after that frame; others read it
  * @offset: place of the next frame in the file
  * @synced: bytes of the file that have reached the disk
  * @zeros: the file has zeros up to here at least
- * @sync_ns: how long a sync takes, smoothed; @frames: number of frames. Others may read both
+ * @sync_ns, @frames: the time that a sync takes, smoothed, and the number of frames; others
+ *                    read both
  * @sync_due_ns: time of the next sync (modes everysec and no)
  */
 struct log {
@@ -114,7 +117,7 @@ struct log {
  * @path: of the file
  * @visit: called with the records of each frame, as in log_read(). It fills @err if it
  *         returns false
- * @cut: receives the number of bytes that were cut off
+ * @cut: receives the number of bytes that were cut off the end of the file
  * @err: receives the error
  *
  * In a thread. Return: 0; a negative errno value.
@@ -132,17 +135,18 @@ int log_stop(struct log *log);
 
 /**
  * log_add - add a record
- * @commands: in how many commands @body is
+ * @commands: number of commands in @body; 1 without it
  * @body: the commands, as record_put_command() writes them; NULL: @argv is the only one
  *
  * In a fiber, with cancels masked, with the locks of the keys. Return: the position after it;
- * UINT64_MAX: there was no memory for it, and nothing is written from now on.
+ * UINT64_MAX: it was not added. There was no memory for it, or the log is lost already; nothing
+ * is written from now on.
  */
 uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 		 const struct bytes *body, size_t argc,
 		 const struct bytes *argv);
 
-/* log_lose - say that a record is missing, because there was no memory for it. As log_add() */
+/* log_lose - report a record that is missing because there was no memory for it. As log_add() */
 void log_lose(struct log *log);
 
 /* log_added - return the position after all records. Any thread. */
@@ -155,32 +159,33 @@ static inline uint64_t log_added(const struct log *log)
 /* log_error - return why nothing can be written: a negative errno value; 0: all is well */
 static inline int log_error(const struct log *log)
 {
-	/* Relaxed: a number alone. */
+	/* Relaxed: the number orders no other access. */
 	return __atomic_load_n(&log->error, __ATOMIC_RELAXED);
 }
 
 /* log_is_durable - tell whether a position has reached the disk */
 static inline bool log_is_durable(const struct log *log, uint64_t position)
 {
-	/* Relaxed: the disk has the bytes; the caller reads nothing else that it orders. */
+	/* Relaxed: the bytes are on the disk; the number orders no access to memory. */
 	return __atomic_load_n(&log->durable, __ATOMIC_RELAXED) >= position;
 }
 
 /* log_wait - wait until a position has reached the disk. In a fiber, with cancels masked,
- * without locks. Return: false: it has not */
+ * without locks. Return: false: it has not, and nothing can be written */
 bool log_wait(struct log *log, uint64_t position);
 
 /* log_is_behind - tell whether so many bytes wait to be written that writers should wait. Any
  * thread. */
 static inline bool log_is_behind(const struct log *log)
 {
-	/* Relaxed: a bound, which needs not be exact. */
+	/* Relaxed: a bound that need not be exact. If @taken is newer than @added, the
+	 * difference wraps, and log_wait_for_room() checks again under the lock. */
 	return __atomic_load_n(&log->added, __ATOMIC_RELAXED) -
 		       __atomic_load_n(&log->taken, __ATOMIC_RELAXED) >=
 	       LOG_BEHIND;
 }
 
-/* log_wait_for_room - wait while too many bytes wait to be written. As log_wait(). Return:
+/* log_wait_for_room - wait once if too many bytes wait to be written. As log_wait(). Return:
  * whether it has waited */
 bool log_wait_for_room(struct log *log);
 

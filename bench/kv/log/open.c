@@ -22,7 +22,7 @@ static int fail(struct skua_error *err, int code, const char *path,
 	return code ? code : -EINVAL;
 }
 
-/* A new file is there after a crash only if its folder is synced. */
+/* A new file survives a crash only if its folder is synced. */
 static int sync_folder(struct log *log, const char *path)
 {
 	char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : 0;
@@ -43,7 +43,7 @@ static int sync_folder(struct log *log, const char *path)
 	return code;
 }
 
-/* Write the header of a new file, after its first bytes, if any, are gone. */
+/* Write the header of a new file, in place of a header that a crash has cut short. */
 static int begin_file(struct log *log, const char *path)
 {
 	char header[FRAME_FILE_HEADER];
@@ -62,7 +62,7 @@ static int begin_file(struct log *log, const char *path)
 }
 
 /* Lock the file. The kernel may still carry out the last write of a server that was killed:
- * it has the file locked meanwhile, even if the process is gone. */
+ * the file stays locked meanwhile, even if the process is gone. */
 static int lock_file(struct log *log)
 {
 	uint64_t end_ns = skua_now_ns() + LOCK_NS;
@@ -83,7 +83,8 @@ static ssize_t read_file(void *ctx, void *buffer, size_t size, uint64_t offset)
 			      (int64_t)offset, SKUA_FOREVER_NS);
 }
 
-/* Cut off what is no good frame, and sync what is left, on which all frames to come build. */
+/* Cut the file after its last good frame, and sync it: the frames to come state that these
+ * bytes are on the disk. */
 static int cut_off(struct log *log)
 {
 	if (ftruncate(log->fd, (off_t)log->offset))

@@ -38,7 +38,7 @@ static bool fill(struct reader *r, size_t want)
 	return true;
 }
 
-/* Return @size bytes of the file, which has so many. NULL: it cannot be read. */
+/* Return @size bytes of the file, which must be there. NULL: they cannot be read. */
 static const char *bytes_at(struct reader *r, uint64_t offset, size_t size)
 {
 	uint64_t left = r->source->size - offset;
@@ -65,7 +65,8 @@ static const char *bytes_at(struct reader *r, uint64_t offset, size_t size)
 	return fill(r, size < left ? size : (size_t)left) ? r->buffer : NULL;
 }
 
-/* Return the frame at a place; NULL: there is no good one, or *@failed. */
+/* Return the good frame at a place; NULL: there is none, or, if *@failed, the file cannot be
+ * read. */
 static const char *frame_at(struct reader *r, uint64_t offset, size_t *size,
 			    bool *failed)
 {
@@ -91,7 +92,8 @@ static const char *frame_at(struct reader *r, uint64_t offset, size_t *size,
 /* ---- after a bad frame ---------------------------------------------------------- */
 
 /* Return the next place from @offset on that has the mark of a frame; the size of the file:
- * there is none, or the verdict is LOG_UNREAD. *@zeros: only zeros were seen. */
+ * there is none, or the verdict is LOG_UNREAD. *@zeros becomes false if another byte than zero
+ * comes before it. */
 static uint64_t find_mark(struct reader *r, uint64_t offset, bool *zeros)
 {
 	while (r->source->size - offset >= 4) {

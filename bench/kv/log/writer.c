@@ -15,13 +15,13 @@
 /* Modes everysec and no: the pause between two frames, so that one write takes many records.
  * A guess. */
 #define PAUSE (5 * MS)
-/* The longest wait for clients that are likely to come, and the time after which it ends if
- * none has come meanwhile. Guesses; redis-benchmark -t set -c 50 with --append always retunes
+/* The longest wait for clients that are likely to come, and the time after which the wait ends
+ * if none has come meanwhile. Guesses; redis-benchmark -t set -c 50 with --append always retunes
  * them. */
 #define GATHER_MOST (2 * MS)
 #define GATHER_STEP (MS / 10)
-/* Bytes that are written ahead. A sync of bytes that are in place already is cheaper: the file
- * system need not write down that the file has grown. */
+/* Zeros that are written ahead. A sync is cheaper if the file has not grown: the file system
+ * need not record a new size. */
 #define AHEAD (1u << 18)
 /* A buffer of more bytes is given back when it is empty. */
 #define KEPT (1u << 20)
@@ -36,7 +36,7 @@ static void unlock(struct log *log)
 	skua_mutex_unlock(&log->lock);
 }
 
-/* ---- those that wait -------------------------------------------------------------- */
+/* ---- waiters --------------------------------------------------------------------- */
 
 /* With the lock. */
 static void set_error(struct log *log, int error)
@@ -45,8 +45,8 @@ static void set_error(struct log *log, int error)
 	__atomic_store_n(&log->error, error, __ATOMIC_RELAXED);
 }
 
-/* Let all go that wait for room. */
-static void let_in(struct log_waiter *waiter)
+/* Wake all waiters of a list. */
+static void wake_all(struct log_waiter *waiter)
 {
 	struct log_waiter *next;
 
@@ -56,7 +56,7 @@ static void let_in(struct log_waiter *waiter)
 	}
 }
 
-/* Let clients go: those whose records are durable, or all if nothing can be written. */
+/* Release the clients whose positions are durable, or all clients if nothing can be written. */
 static void grant(struct log *log)
 {
 	struct log_waiter **link = &log->waiters, *waiter, *granted = NULL;
@@ -74,13 +74,14 @@ static void grant(struct log *log)
 		granted = waiter;
 		count++;
 	}
-	/* Those that go are likely to come back, and to wait with the others. */
+	/* Released clients are likely to come back soon: the next frame waits for them and for
+	 * the others. */
 	log->wanted = log->waiting;
 	log->waiting -= count;
 	if (!log->wanted)
 		log->wanted = 1;
 	unlock(log);
-	let_in(granted);
+	wake_all(granted);
 }
 
 /* ---- the file ---------------------------------------------------------------------- */
@@ -103,8 +104,8 @@ static int write_all(struct log *log, const char *data, size_t size,
 	return 0;
 }
 
-/* Write zeros after the place of the next frame, so that its sync is cheaper. A full disk
- * matters only to the frame. */
+/* Write zeros after the place of the next frame, so that its sync is cheaper. An error does not
+ * matter here: the write of the frame meets it, too. */
 static void write_ahead(struct log *log, size_t size)
 {
 	static const char zeros[AHEAD];
@@ -172,12 +173,12 @@ static int write_frame(struct log *log)
 /* ---- the fiber --------------------------------------------------------------------- */
 
 /* The wait for clients (mode always). @end_ns: when it ends at the latest, 0 at first; @seen:
- * the number of waiters when it was looked at last; @until_ns: when to look again */
+ * the number of waiters at the last check; @until_ns: time of the next check */
 struct gathering {
 	uint64_t end_ns, seen, until_ns;
 };
 
-/* Have the clients come that were let go last, or do no more come? With the lock. */
+/* Have the clients that were released last come back, or does no more come? With the lock. */
 static bool have_gathered(const struct log *log, struct gathering *g)
 {
 	uint64_t now_ns, most_ns = log->sync_ns * 2;
@@ -216,7 +217,8 @@ static bool is_due(const struct log *log, struct gathering *g)
 	return records || (unsynced && skua_now_ns() >= log->sync_due_ns);
 }
 
-/* Wait for records, and take them. Return: false: the server ends, and there are none. */
+/* Wait until it is time to write or to sync, and take the records. Return: false: the server
+ * ends, and there are none. */
 static bool take(struct log *log)
 {
 	struct gathering gathering = { 0, 0, 0 };
@@ -241,11 +243,11 @@ static bool take(struct log *log)
 	log->behind = NULL;
 	ending = log->ending;
 	unlock(log);
-	let_in(behind);
+	wake_all(behind);
 	return !ending || taken.used > FRAME_HEADER;
 }
 
-/* Tell of an error. Return: false: it is the end. */
+/* Report an error, and release all clients that wait. Return: false: the server ends. */
 static bool report(struct log *log, int code)
 {
 	struct log_waiter *behind;
@@ -264,11 +266,12 @@ static bool report(struct log *log, int code)
 			strerror(-code),
 			lost ? "; writes are refused until a restart" : "");
 	grant(log);
-	let_in(behind);
+	wake_all(behind);
 	return !ending;
 }
 
-/* Write and sync what was taken, as often as it takes. Return: false: it is the end. */
+/* Write and sync the records that were taken; repeat a write that fails. Return: false: the
+ * fiber ends. */
 static bool commit(struct log *log)
 {
 	bool lost, again;
