@@ -40,7 +40,8 @@ struct connection_fiber {
 
 /* ---- input -------------------------------------------------------------------- */
 
-/* The buffers for single large commands are limited together. */
+/* The bytes of a buffer that count for the limit of all clients: those of single large
+ * commands. */
 static size_t accounted(size_t room)
 {
 	return room > BATCH_ROOM ? room : 0;
@@ -100,7 +101,8 @@ void connection_received(struct connection *c, size_t bytes)
 	session_write(&c->session.active_s, coarse_seconds());
 }
 
-/* Send all replies, when what they say is durable. Return: false: the connection cannot go on. */
+/* Send all replies, once the changes that they report are durable. Return: false: the connection
+ * cannot go on. */
 static bool send_replies(struct connection *c)
 {
 	return logged_wait(&c->session) &&
@@ -239,7 +241,7 @@ static void run_batch(struct connection *c, const struct request *batch,
 			continue;
 		if (!send_replies(c))
 			session->closing = true;
-		/* The client may have let it wait. */
+		/* The send may have waited for the client. */
 		session->clock.now_ms = 0;
 	}
 }

@@ -23,9 +23,10 @@ bool output_send(struct skua_io io, struct reply *reply);
 #define OUTPUT_PIECES 16
 
 /**
- * struct output - the replies that a task sends; zeroed at first. It stays in place
- * @mark, @at, @inside: so many large values, bytes of the buffer, and bytes of the next
- *                      large value were sent
+ * struct output - the replies that a task sends; zeroed at first. It must not move during a
+ *                 send
+ * @mark, @at, @inside: numbers of large values, of bytes of the buffer, and of bytes of the
+ *                      next large value that were sent
  * @pieces, @count: what is being written
  */
 struct output {
@@ -34,7 +35,7 @@ struct output {
 	int count;
 };
 
-/* output_send_poll - the same in a poll
+/* output_send_poll - as output_send(), in a poll
  *
  * Return: 0; -EAGAIN: return SKUA_PENDING, and call it again; other negative values: the
  * connection cannot go on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parts.h - the parts that both forms of a connection have: the fiber of connection.c, and the
+/* parts.h - the parts that both forms of a connection share: the fiber of connection.c, and the
  * poll task of poll.c */
 #ifndef SKUA_BENCH_KV_PARTS_H
 #define SKUA_BENCH_KV_PARTS_H
@@ -33,20 +33,21 @@ struct request {
 	uint64_t hash;
 };
 
-/* Commands that are parsed before the first one of them runs: the memory of their keys
- * comes meanwhile. A guess. */
+/* Commands that are parsed before the first one of them runs, so that their keys are
+ * prefetched together. A guess. */
 #define BATCH 16u
 
-/* connection_begin, connection_end - prepare a zeroed connection, false: no memory; free what
- * it has */
+/* connection_begin - prepare a zeroed connection. Return: false: no memory */
 bool connection_begin(struct connection *c, struct server *server,
 		      struct skua_io io);
+
+/* connection_end - free the memory of a connection; its socket is closed before */
 void connection_end(struct connection *c);
 
 /* connection_room - make room for a read. Return: false: no memory */
 bool connection_room(struct connection *c);
 
-/* connection_received - so many bytes were read */
+/* connection_received - note that bytes were read into the room */
 void connection_received(struct connection *c, size_t bytes);
 
 /* connection_collect - parse the commands that are complete, up to a batch. Return: the last

@@ -2,12 +2,12 @@
 /**
  * poll.c - a poll task for each connection, instead of a fiber (--tasks)
  *
- * The same as connection.c, as steps: a step that has to wait arms the wait of the task,
+ * It does the same as connection.c, in steps: a step that must wait arms the wait of the task,
  * and is called again. Commands must not wait: all locks that a command may need are taken
  * before it, in the order stripes, channels, clients.
  *
- * No such task is cancelled: a task that is cancelled cannot wait for a lock any more, and
- * polls cannot mask cancels. At the end, the sockets are shut down for reading instead.
+ * The server cancels none of these tasks: a cancelled task cannot wait for a lock any more,
+ * and polls cannot mask cancels. At the end, their sockets are shut down for reading instead.
  */
 #include "bench/kv/poll.h"
 
@@ -35,8 +35,8 @@ typedef enum next (*step_fn)(struct task *t);
  * @step: what comes next; @after: what comes after send()
  * @begun: the session is in the list
  * @wait: of the step that waits
- * @set, @wanted: locks of the next command: stripes, and HELD_*
- * @stripe, @got: those that are held already: stripes below @stripe, and HELD_*
+ * @set, @wanted: the locks that the next command needs: stripes, and HELD_*
+ * @stripe, @got: the locks of these that are held: stripes below @stripe, and HELD_*
  * @batch, @count, @at, @result: commands that were parsed; those below @at have run
  * @select, @cases: a wait for the socket and for messages
  * @output: replies that are being sent
@@ -115,7 +115,7 @@ static int take_locks(struct task *t)
 	return code;
 }
 
-static void give_locks(struct task *t)
+static void release_locks(struct task *t)
 {
 	struct server *server = t->c.session.server;
 
@@ -127,7 +127,7 @@ static void give_locks(struct task *t)
 	store_unlock_set(server->store, &t->set);
 }
 
-/* After a cancel, by a shutdown of the runtime, a poll cannot wait: it tries. */
+/* A shutdown of the runtime cancels the task. It then cannot wait, and tries again later. */
 static enum next not_yet(int code)
 {
 	return code == -EAGAIN ? WAIT : YIELD;
@@ -148,7 +148,7 @@ static enum next end_session(struct task *t)
 	if (code)
 		return not_yet(code);
 	session_end(&t->c.session);
-	give_locks(t);
+	release_locks(t);
 	return to(t, close_socket);
 }
 
@@ -191,7 +191,7 @@ static enum next send_step(struct task *t)
 
 	if (code == -EAGAIN)
 		return WAIT;
-	/* The client may have let it wait. */
+	/* The send may have waited for the client. */
 	t->c.session.clock.now_ms = 0;
 	return to(t, code ? end : t->after);
 }
@@ -234,7 +234,7 @@ static enum next run(struct task *t)
 	command_run(&t->c.session, request->argc,
 		    resp_kept(&t->c.parser, request->args),
 		    t->count > 1 && request->argc > 1 ? &request->hash : NULL);
-	give_locks(t);
+	release_locks(t);
 	t->at++;
 	return to(t, free_garbage);
 }
@@ -357,7 +357,7 @@ static enum next begin(struct task *t)
 	if (code)
 		return not_yet(code);
 	t->begun = session_begin(t->c.session.server, &t->c.session);
-	give_locks(t);
+	release_locks(t);
 	return t->begun ? to(t, receive)
 			: refuse(t, "max number of clients reached");
 }

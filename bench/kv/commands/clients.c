@@ -195,13 +195,13 @@ static bool list_options(struct call *call, struct wanted *wanted)
 	return false;
 }
 
-/* Sessions that are described, and looked at, while the list is locked: some ten
+/* Sessions that are described, and those that are visited, while the list is locked: tens of
  * microseconds. */
 #define DESCRIBED 32
 #define SEEN      1024
 
-/* Describe some sessions. @below: the numbers of those that are left are smaller. The list
- * has the newest session first. Return: whether there are more */
+/* Describe some sessions. The list has the newest session first. @below: the sessions that are
+ * left have smaller numbers. Return: whether there are more */
 static bool list_some(struct call *call, const struct wanted *wanted,
 		      struct reply *lines, uint64_t *below)
 {

@@ -85,7 +85,7 @@ static inline bool command_arity_fits(const struct command *command,
 }
 
 /**
- * command_locks - find the locks that a command, if it is run now, would take
+ * command_locks - find the locks that a command would take if it ran now
  * @set: receives the stripes
  *
  * A caller that cannot wait in command_run() takes them before it. Return: HELD_PUBSUB and
@@ -100,8 +100,8 @@ unsigned command_locks(const struct session *session, size_t argc,
  * @argv: borrowed for the call
  * @hash: that of argv[1], if the caller knows it; NULL: it does not
  *
- * In a fiber, with cancels masked; or, in a poll, with the locks of command_locks(), as
- * session->held says.
+ * In a fiber, with cancels masked; or in a poll, with the locks of command_locks() held and
+ * noted in session->held.
  */
 void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		 const uint64_t *hash);

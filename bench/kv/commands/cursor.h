@@ -25,7 +25,7 @@ bool cursor_read(struct call *call, size_t i, uint64_t *out);
 bool cursor_options(struct call *call, size_t i, bool typed,
 		    struct cursor_options *out);
 
-/* cursor_matches - tell whether a key or field has the name that is looked for */
+/* cursor_matches - tell whether the name of a key or field fits the pattern */
 bool cursor_matches(const struct cursor_options *options, struct bytes name);
 
 #endif

@@ -25,7 +25,7 @@ unsigned command_locks(const struct session *session, size_t argc,
 	const struct command *command = find(argc, argv);
 	struct command keys;
 
-	/* Many commands end the watches, EXEC and its errors among them. */
+	/* Many commands end the watches, among them EXEC, also if it fails. */
 	transaction_watched(session, set);
 	if (!command ||
 	    (transaction->active && !(command->flags & COMMAND_AT_ONCE)))

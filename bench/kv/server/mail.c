@@ -72,16 +72,16 @@ uint64_t mail_post(struct mailbox *mailbox, struct message *message,
 	__atomic_fetch_add(&message->references, 1, __ATOMIC_RELAXED);
 	if (pattern)
 		blob_take(pattern);
-	/* Over the limit, no more messages are made. */
+	/* The result does not matter: over the limit, message_create() refuses messages. */
 	message->count(message->owner, LETTER);
 	*letter = (struct letter){ NULL, message, pattern };
-	/* Relaxed: a number that changes. */
+	/* Relaxed: the sum orders no other access. */
 	bytes = __atomic_add_fetch(&mailbox->bytes, letter_bytes(letter),
 				   __ATOMIC_RELAXED);
-	/* Relaxed: the letters behind it are not looked at. */
+	/* Relaxed: the older letters are not read. */
 	before = __atomic_load_n(&mailbox->newest, __ATOMIC_RELAXED);
-	/* Release: the letter. Pairs with take(). Only the subscriber can be faster: it has
-	 * taken all, and the loop ends in the second round. */
+	/* Release: publishes the letter. Pairs with take(). Only the subscriber can interfere:
+	 * it has then taken all letters, and the second round succeeds. */
 	do {
 		letter->next = before;
 	} while (!__atomic_compare_exchange_n(&mailbox->newest, &before, letter,
@@ -94,20 +94,20 @@ uint64_t mail_post(struct mailbox *mailbox, struct message *message,
 
 bool mail_waits(const struct mailbox *mailbox)
 {
-	/* Relaxed: the publisher notifies the subscriber of a letter that is not seen. */
+	/* Relaxed: the publisher notifies the subscriber of a letter that is missed here. */
 	return mailbox->oldest ||
 	       __atomic_load_n(&mailbox->newest, __ATOMIC_RELAXED);
 }
 
-/* Take all letters, and turn them round, if there are none that were taken before. Return:
- * the oldest one; NULL: there is none. */
+/* If no letter is left of those that were taken, take all that have come, and reverse their
+ * order. Return: the oldest letter; NULL: there is none. */
 static struct letter *take(struct mailbox *mailbox)
 {
 	struct letter *letter, *next;
 
 	if (mailbox->oldest)
 		return mailbox->oldest;
-	/* Acquire: the letters. Pairs with mail_post(). */
+	/* Acquire: the contents of the letters. Pairs with mail_post(). */
 	letter = __atomic_exchange_n(&mailbox->newest, NULL, __ATOMIC_ACQUIRE);
 	for (; letter; letter = next) {
 		next = letter->next;
@@ -141,7 +141,7 @@ static void drop_letter(struct mailbox *mailbox)
 	struct letter *letter = mailbox->oldest;
 
 	mailbox->oldest = letter->next;
-	/* Relaxed: a number that changes. */
+	/* Relaxed: the sum orders no other access. */
 	__atomic_fetch_sub(&mailbox->bytes, letter_bytes(letter),
 			   __ATOMIC_RELAXED);
 	letter->message->count(letter->message->owner, -LETTER);

@@ -2,9 +2,9 @@
 /**
  * mail.h - the messages that wait for a subscriber
  *
- * A publisher adds to the mailbox of each subscriber, and wakes it. The subscriber takes
- * all that is there at once, and writes the messages to its client as fast as that takes
- * them. The text of a message is there once, however many subscribers it has.
+ * A publisher adds a letter to the mailbox of each subscriber, and wakes it. The subscriber
+ * takes all letters at once, and writes the messages to its client as fast as the client
+ * takes them. The text of a message exists once, however many subscribers it has.
  */
 #ifndef SKUA_BENCH_KV_MAIL_H
 #define SKUA_BENCH_KV_MAIL_H
@@ -15,7 +15,7 @@
 
 /**
  * struct message - what was published
- * @references: letters that have it, and the publisher; changed atomically
+ * @references: number of letters that have it, and one of the publisher; changed atomically
  * @count, @owner: as of struct reply; @counted: bytes that were counted
  */
 struct message {
@@ -36,15 +36,14 @@ struct letter {
 
 /**
  * struct mailbox - zeroed at first
- * @newest: letters that were not taken, the newest first. Publishers add one, one after the
- *          other; the subscriber takes all
+ * @newest: letters that were not taken, the newest first. Publishers add letters, one
+ *          publisher at a time; the subscriber takes all
  * @bytes: of all letters that were not written; changed atomically
  * @notify: notified when there is a first letter
- * @oldest: letters that the subscriber has taken; its own
- * @soft_since_ns: since when @bytes are more than the soft limit; 0: they are not. The
- *                 publishers' own
- * @closed: set when the subscriber is too slow; it gets no more letters. The publishers'
- *          own
+ * @oldest: letters that the subscriber has taken. Only the subscriber uses it
+ * @soft_since_ns: since when @bytes are more than the soft limit; 0: they are not. Only
+ *                 publishers use it
+ * @closed: the subscriber is too slow, and gets no more letters. Only publishers use it
  */
 struct mailbox {
 	struct letter *newest;
@@ -55,7 +54,7 @@ struct mailbox {
 	bool closed;
 };
 
-/* message_create - make a message, with one reference. @r: its count, owner are those of the
+/* message_create - make a message, with one reference. @r: has the @count and @owner of the
  * message. Return: NULL: no memory, or all clients together have too much of it */
 struct message *message_create(const struct reply *r, struct blob *channel,
 			       struct bytes payload);

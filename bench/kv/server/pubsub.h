@@ -6,15 +6,15 @@
  * each subscriber, so that all subscribers see the messages of all publishers in the same
  * order. A subscriber needs no lock to read its mail.
  *
- * A subscriber that is too slow is closed: when the letters that wait for it exceed the
- * limits of client-output-buffer-limit.
+ * A subscriber is too slow if the letters that wait for it exceed the limits of
+ * client-output-buffer-limit. Its connection is then closed.
  *
  * Why no broadcast of the library, with a ring for each channel:
  * - An item is copied by receivers without a lock, and overwritten by the sender. If the
  *   item is a reference to a message, nobody knows when the last receiver has taken its
  *   own reference. A message itself has no fixed size.
- * - A subscriber would wait for all of its rings: 1,024 at most in one select, each of
- *   which is armed and withdrawn for each message.
+ * - A subscriber would wait for all of its rings in one select, which has at most 1,024
+ *   cases, and arms and withdraws each of them for each message.
  * - A publisher sends to one ring, and then to another one. A subscriber of both that looks
  *   at them in turn may see the second message first.
  * - A ring bounds the number of messages, the same for all subscribers, and keeps them when
@@ -78,7 +78,8 @@ struct subscriptions {
 	uint64_t counts[TOPIC_KINDS], count;
 };
 
-/* pubsub_enter, pubsub_leave - the lock, unless the session has it already */
+/* pubsub_enter, pubsub_leave - take and release the lock, unless the session holds it for the
+ * command */
 void pubsub_enter(struct session *session);
 void pubsub_leave(struct session *session);
 

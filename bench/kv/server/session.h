@@ -97,7 +97,7 @@ static inline size_t watched_memory(size_t key_bytes)
 	return sizeof(struct watched) + key_bytes;
 }
 
-/* Locks that a session holds while a command runs, which then does not lock them. */
+/* Locks that a session holds while a command runs, so that the command does not take them. */
 #define HELD_STRIPES (1u << 0) /* those of all keys of the command */
 #define HELD_PUBSUB  (1u << 1)
 #define HELD_CLIENTS (1u << 2)
@@ -113,7 +113,7 @@ static inline size_t watched_memory(size_t key_bytes)
  * @held: locks that are held for the command: HELD_*
  * @subscriptions, @mailbox: see pubsub.h
  * @garbage: freed after each command
- * @need: position of the log that must be durable before the replies are sent; 0: none
+ * @need: position in the log that must be durable before the replies are sent; 0: none
  */
 struct session {
 	struct server *server;
@@ -142,7 +142,7 @@ struct session {
 void clients_lock(struct server *server);
 void clients_unlock(struct server *server);
 
-/* clients_enter, clients_leave - the same for a command, unless its session has the lock */
+/* clients_enter, clients_leave - the same, unless the session holds the lock for the command */
 void clients_enter(struct session *session);
 void clients_leave(struct session *session);
 

@@ -24,8 +24,8 @@
  * @port, @address, @workers: set before the server listens
  *
  * The numbers up to @has_password are read and changed atomically, in any order: each
- * command reads them once. The texts do not change. The password is protected by the lock of the clients
- * (session.h).
+ * command reads them once. The texts do not change. The lock of the clients (session.h)
+ * protects the password.
  */
 struct settings {
 	uint64_t max_memory;
@@ -72,8 +72,8 @@ void settings_init(struct settings *settings);
 const char *settings_read(const struct settings *settings, unsigned i,
 			  const char **name, char text[SETTING_TEXT]);
 
-/* settings_know - tell whether there is such a setting. *@refused: it has one value only,
- * which is another one */
+/* settings_know - tell whether there is a setting of this name. *@refused: it cannot be changed,
+ * and its value is not @value */
 bool settings_know(const struct settings *settings, struct bytes name,
 		   struct bytes value, bool *refused);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #define FIRST_ROOM 4u
-/* The share of a field in the buckets of a table, about. */
+/* Bytes of the buckets of a table for each field, about. */
 #define SHARE 16u
-/* Fields that are freed at a time: some ten microseconds. */
+/* Fields that are freed at a time: tens of microseconds. */
 #define FREED 512u
 
 struct map *map_create(void)

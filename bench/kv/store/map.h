@@ -3,8 +3,8 @@
  * map.h - a hash of Redis: fields and their values
  *
  * A field is an entry whose key is the name of the field. Up to MAP_SMALL fields are in an
- * array, in the order in which they were added, in which clients see them, too. A map that
- * has grown larger is a table, also after it has become small again.
+ * array, in the order in which they were added; clients see them in this order, too. A map
+ * that has grown larger is a table from then on, even if it becomes small again.
  */
 #ifndef SKUA_BENCH_KV_MAP_H
 #define SKUA_BENCH_KV_MAP_H
@@ -32,8 +32,10 @@ struct map {
 	size_t memory;
 };
 
-/* map_create, map_free - make an empty map, NULL: no memory; free a map */
+/* map_create - make an empty map. Return: NULL: no memory */
 struct map *map_create(void);
+
+/* map_free - free a map and its fields */
 void map_free(struct map *map);
 
 /* map_free_some - free some of the fields. Return: whether there are more; if there are

@@ -65,6 +65,8 @@ struct stripe {
 	uint64_t cursor;
 } __attribute__((aligned(128)));
 
+struct store_clock;
+
 /**
  * struct store - all keys
  * @memory: bytes of all entries; changed atomically
@@ -72,7 +74,6 @@ struct stripe {
  * @on_expired: called before a key is removed because it has expired; NULL: not
  * @owner: for @on_expired
  */
-struct store_clock;
 struct store {
 	struct hash_secret secret;
 	uint64_t memory;
@@ -92,8 +93,8 @@ struct garbage {
 /**
  * struct store_clock - for the commands that run together
  * @now_ms: the time; 0: not read yet
- * @garbage: receives what takes long to free of keys that have expired or are replaced;
- *           NULL: that is freed at once
+ * @garbage: receives large values of keys that have expired or are replaced, which take long
+ *           to free; NULL: they are freed at once
  * @batch: for on_expired() of the store
  */
 struct store_clock {
@@ -234,7 +235,7 @@ void store_watch(struct store *store, struct watch *watch,
 void store_unwatch(struct store *store, struct watch *watch);
 
 /* store_sweep - remove some keys that have expired from a stripe. The stripe is not
- * locked. @garbage: receives what takes long to free. Return: whether there may be more */
+ * locked. @garbage: receives large values, which take long to free. Return: whether there may be more */
 bool store_sweep(struct store *store, struct stripe *stripe,
 		 struct garbage *garbage);
 
