@@ -29,15 +29,15 @@
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
  *
- * Contention. Two callers on different CPUs that take tickets in turn move the lines of the
- * tickets and of the slots with each item, which takes most of the time. So a caller whose
- * ticket another one has taken stands back for a microsecond or more, while the others take
- * many with the lines in their cache. Under a list lock nobody does so: other threads may
- * wait for the lock.
+ * Contention. If two callers on different CPUs take tickets in turn, each item moves the cache
+ * lines of the tickets and of the slots between the CPUs, which takes most of the time.
+ * Therefore a caller that loses a ticket to another one stands back for a microsecond or more.
+ * Meanwhile the others take many tickets with the lines in their caches. A caller under a list
+ * lock never stands back: other threads may wait for the lock.
  *
- * Rejected. Standing back by a number of pauses of the processor: a pause takes from 3 to
- * 90 ns. Standing back in short steps, up to 30 pauses: each look takes the line from the
- * caller that uses it, and the turns are too short to pay for the change.
+ * Rejected. A pause that is counted in pause instructions: one takes from 3 to 90 ns. Short
+ * steps of up to 30 such instructions: each check takes the line from the caller that uses it,
+ * and the turns are too short to pay for the change.
  */
 #include <errno.h>
 
@@ -95,17 +95,17 @@ static struct slot *slot_of(const struct skua_channel *channel, uint64_t ticket)
 
 /* ---- without a wait --------------------------------------------------------- */
 
-/* For how long a caller stands back first, and at most in one go after it has doubled that
- * time; and how many tickets others must take meanwhile for it to go on. A guess, which the
- * workload channel_mpmc retunes. */
+/* A caller first stands back for STAND_BACK_NS. If others have then taken STAND_BACK_TICKETS or
+ * more, it stands back again for twice as long, up to STAND_BACK_MAX_NS. Guesses, which the
+ * workload channel_mpmc retunes. Models set the first one to 0: nobody stands back. */
 #ifndef STAND_BACK_NS
 #define STAND_BACK_NS 1000u
 #endif
 #define STAND_BACK_MAX_NS  4000u
 #define STAND_BACK_TICKETS 4u
 
-/* Leave the tickets to callers on other CPUs, while these take one after the other. @now: the
- * word of the tickets, as a compare-exchange that failed has found it. Return: the word now */
+/* Leave the tickets to callers on other CPUs while these take many. @now: the word of the
+ * tickets that the failed compare-exchange has read. Return: the word as read last */
 static __attribute__((noinline)) uint64_t stand_back(const atomic_u64 *tickets,
 						     uint64_t now)
 {
