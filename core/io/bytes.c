@@ -320,14 +320,14 @@ HOT int skua_io_write_all(struct skua_io io, const void *data, size_t size,
 	return bytes < 0 ? (int)bytes : 0;
 }
 
-/* Where the bytes of several buffers go on: at byte @inside of the first one. */
+/* The part of several buffers that is not written yet: all from byte @inside of the first one. */
 struct rest {
 	const struct iovec *vector;
 	int count;
 	size_t inside;
 };
 
-/* Pass over @bytes, and over buffers without any. */
+/* Skip @bytes, and empty buffers after them. */
 static void pass(struct rest *rest, size_t bytes)
 {
 	rest->inside += bytes;
@@ -338,7 +338,7 @@ static void pass(struct rest *rest, size_t bytes)
 	}
 }
 
-/* Buffers of one call: a copy of them is on the stack. */
+/* Buffers of one call of skua_io_writev(): they are copied to the stack. */
 #define PIECES 64
 
 static ssize_t write_rest(struct skua_io io, const struct rest *rest,

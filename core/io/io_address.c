@@ -185,7 +185,7 @@ static int format_unix(const struct socket_address *address, char *text,
 
 	if (length > sizeof(at->sun_path))
 		length = sizeof(at->sun_path);
-	/* All bytes are the name of one without a file. A path ends with a zero. */
+	/* A name without a file has all bytes. A path ends with a zero. */
 	if (!abstract)
 		length = strnlen(at->sun_path, length);
 	for (size_t i = 0; i < length; i++) {

@@ -37,8 +37,10 @@ int io_address_parse(const char *text, bool remote, struct io_address *out,
 		     struct skua_error *err);
 
 /**
- * io_address_format - write the address of a socket as a text that io_address_parse() reads
+ * io_address_format - write the address of a socket as a text
  * @text, @room: as for skua_io_local_address()
+ *
+ * io_address_parse() reads the text, with the exceptions of skua_io_local_address().
  *
  * Return: 0; -ENOSPC; -EAFNOSUPPORT. After an error the text is "".
  */

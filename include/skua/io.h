@@ -360,12 +360,13 @@ SKUA_API int skua_io_write_all(struct skua_io io, const void *data, size_t size,
 /**
  * skua_io_writev_all - write exactly the bytes of several buffers
  * @io: handle
- * @vector: the buffers, which may be empty; unchanged
+ * @vector: the buffers, borrowed for the call and unchanged; buffers may be empty. May be
+ *          NULL if @count is 0
  * @count: buffers in @vector, 0 or more
  * @moved: receives the number of bytes written, also after an error; may be NULL
  * @deadline_ns: for all bytes together; as for skua_io_read()
  *
- * On a datagram socket, up to 64 buffers are one message, and more are several.
+ * On a datagram socket, up to 64 buffers become one message, and more become several.
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
@@ -565,9 +566,9 @@ SKUA_API int skua_dial(struct skua_runtime *rt, const char *address,
  * @text: receives the address, as skua_listen() and skua_dial() read it; "" after an error
  * @room: bytes of @text; SKUA_IO_ADDRESS_ROOM is enough for all addresses
  *
- * A Unix socket without a name has "unix:". In the name of a Unix socket, bytes that cannot
- * be printed are "?", and the address of an IPv6 link has its interface: "[fe80::1%2]:80".
- * These texts cannot be read back.
+ * Three kinds of text cannot be read back: a Unix socket without a name has "unix:"; "?"
+ * stands for each byte of a Unix socket's name that cannot be printed; and a link-local IPv6
+ * address has the number of its interface, as in "[fe80::1%2]:80".
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EBADF; -ENOTSOCK; -EINVAL (@text is NULL, or @room is 0); -ENOSPC (the text
