@@ -33,9 +33,9 @@
 #define MAX_NS UINT64_C(100000000)
 #define FULL   0.125
 
-/* Limits on the CPU time until rings are found, and of the last round; without one, a
+/* Limits on the CPU time of the search for rings, and of the last round. Without them, a
  * process with forged rings could keep this command busy forever. Rings are rarely an eighth
- * full in the last round, but with --last they are full. */
+ * full in the last round, except with --last, when they are full. */
 #define OPEN_NS        NS_PER_S
 #define FINISH_NS      (NS_PER_S / 20)
 #define FINISH_LAST_NS (2 * NS_PER_S)
@@ -434,8 +434,8 @@ int recording_run(struct recording *r)
 	code = rings_open(&r->rings, r->target, &r->writer,
 			  r->last ? r->start_ns : UINT64_MAX, &stop);
 	r->cpu_ns = 0;
-	/* From now on workers record: on a busy machine, programs may have taken seconds to
-	 * load. */
+	/* Workers record from now on. On a busy machine, the programs may have taken seconds
+	 * to load. */
 	r->end_ns = r->seconds > 0 ? now_ns() + (uint64_t)(r->seconds * 1e9)
 				   : UINT64_MAX;
 	if (code == -ENOMEM)

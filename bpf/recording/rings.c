@@ -416,9 +416,9 @@ static int copy_some(struct rings *r, struct ring *ring,
 	return code;
 }
 
-/* The number of the first event to read of a ring. One that came after rings_open() has only
- * new events. One that rings_open() found, but could not read, or did not come to before it
- * was stopped, may also have those of earlier recordings. */
+/* Return the number of the first event to read of a ring. A ring that appeared after
+ * rings_open() has only new events. A ring that rings_open() found, but did not read, may also
+ * have events of earlier recordings. */
 static uint64_t first_wanted(const struct rings *r, const struct ring *ring,
 			     const struct state *state)
 {
@@ -533,6 +533,7 @@ static int skip_old_of(struct rings *r, unsigned index)
 
 	for (unsigned i = 0; code == -EAGAIN && i < MAX_ATTEMPTS; i++) {
 		struct ring *ring = &r->rings[index];
+		/* Not 0, which means that there is no ring: it may stay unread. */
 		struct state state = { .address = 1 };
 
 		if (ring->ended)
@@ -551,7 +552,7 @@ static int skip_old_of(struct rings *r, unsigned index)
 	return code == -EAGAIN || code == -ENODATA ? 0 : code;
 }
 
-/* Skip the events recorded before rings_open(), as keep_ns says. */
+/* Skip the events recorded before rings_open(), as its @keep_ns says. */
 static int skip_old(struct rings *r)
 {
 	int code = 0;
