@@ -20,11 +20,11 @@
 /* Batches that are sent before replies are received again. */
 #define SENDS 32
 
-/* More batches without replies are not sent. */
+/* While this many batches wait for replies, no more are sent. */
 #define WAITING_MAX 1000000
 
-/* The measurement begins so long after the server's usage was read, so that the reading
- * delays no request of the measurement. */
+/* The time from the reading of the server's usage to the measurement, so that the reading delays
+ * no request of the measurement. */
 #define SETTLE_NS 2000000
 
 /* ---- connections ---------------------------------------------------------------- */
@@ -48,7 +48,6 @@ static int open_one(struct drive *drive, unsigned i, const char **step,
 
 	*step = "cannot connect to";
 	err = connection_open(&drive->connection[i], address, size);
-
 	if (err)
 		return err;
 	drive->open++;
@@ -91,7 +90,7 @@ void drive_close(struct drive *drive)
 	free(drive->buffer);
 }
 
-/* Requests of a batch that has begun to be measured, and of the others 0. */
+/* Return the unanswered requests of a batch that belongs to the measurement; of others, 0. */
 static unsigned measured(const struct drive *drive, const struct batch *batch)
 {
 	return drive->measuring && batch->intended_ns >= drive->from_ns
@@ -129,7 +128,7 @@ static const char *error_name(int err)
 
 /* ---- sending -------------------------------------------------------------------- */
 
-/* Send what the socket takes, and have epoll tell when it takes the rest. */
+/* Send the bytes that the socket takes, and let epoll report when it takes more. */
 static void send_some(struct drive *drive, unsigned i)
 {
 	struct connection *connection = &drive->connection[i];
@@ -424,7 +423,7 @@ static void count_rest(struct drive *drive)
 					   now_ns - batch->intended_ns);
 		}
 	}
-	/* Arrivals that were held to the end. */
+	/* Arrivals that were held until the end. */
 	while (drive->open && drive->rate > 0 &&
 	       drive->arrival_ns < drive->until_ns) {
 		drive->arrived += drive->requests->batch;

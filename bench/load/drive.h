@@ -86,7 +86,7 @@ struct drive {
 /**
  * drive_open - connect
  * @ask: ask the server for its process, if it is not known
- * @step: receives words for an error, which the server's address can follow
+ * @step: receives the beginning of an error message, which the server's address completes
  *
  * Return: 0; -errno.
  */

@@ -8,7 +8,7 @@
 
 #include "bench/load/requests.h"
 
-/* Everything the command line says. A rate of 0 is "max". */
+/* The options of the command line. A rate of 0 is "max". */
 struct options {
 	const char *host;
 	uint64_t port, connections, pipeline, keys, value_size, seed, pid;

@@ -22,7 +22,7 @@ static const char info_request[] = "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n";
 
 /* ---- the process ---------------------------------------------------------------- */
 
-/* Return how many bytes a reply to INFO has; 0: not known yet; -EPROTO. */
+/* Return the number of bytes of a reply to INFO; 0: not known yet; -EPROTO. */
 static ssize_t reply_bytes(const char *text, size_t size)
 {
 	const char *end = memchr(text, '\n', size);
@@ -186,7 +186,7 @@ struct server_usage server_end(struct server *server)
 	}
 	usage.counted = read_instructions(server, &usage.instructions);
 	usage.known = true;
-	/* A thread that has ended takes its time along. */
+	/* The sums lack threads that have ended, and may therefore be smaller than before. */
 	if (end.cpu_ns > server->begin.cpu_ns)
 		usage.cpu_ns = end.cpu_ns - server->begin.cpu_ns;
 	if (end.switches > server->begin.switches)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * tally.h - what is counted while a server is loaded
- */
+/* tally.h - counts of replies, errors and times while a server is loaded */
 #ifndef SKUA_BENCH_LOAD_TALLY_H
 #define SKUA_BENCH_LOAD_TALLY_H
 
@@ -27,7 +25,7 @@ struct tally_error {
 	char line[160];
 };
 
-/* Times, with the longest one exactly. */
+/* A histogram of times, and the exact longest time. */
 struct tally_times {
 	struct histogram histogram;
 	uint64_t max_ns;

@@ -11,13 +11,13 @@
 #define LATE_NS   20000
 #define LATE_PART 4
 
-/* The generator is saturated if it has found something to do for so much of the time. */
+/* The generator is saturated if it is busy for more than this part of the time. */
 #define BUSY 0.95
 
 /* The part of the offered rate that the server must answer in time. */
 #define ACHIEVED 0.99
 
-/* More time without a CPU is told. */
+/* The part of the time without a CPU that is reported. */
 #define DELAYED 0.01
 
 static void add(struct warnings *warnings, const char *format, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* warnings.h - reasons for which figures may tell about the generator, or mislead */
+/* warnings.h - reasons why figures may describe the generator, or mislead */
 #ifndef SKUA_BENCH_LOAD_WARNINGS_H
 #define SKUA_BENCH_LOAD_WARNINGS_H
 
