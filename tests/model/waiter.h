@@ -10,7 +10,7 @@
 #define SKUA_TESTS_MODEL_WAITER_H
 
 #define LOCK_SPINS    0 /* each look at the lock is a step */
-#define STAND_BACK_NS 0 /* likewise, each look at the tickets */
+#define STAND_BACK_NS 0 /* likewise: nobody stands back */
 #include "core/wait/wait.c"
 
 #define WAITER_THREADS 5

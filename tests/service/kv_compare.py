@@ -12,6 +12,7 @@ import sys
 import kv_requests
 import kv_wire
 
+
 def split(line):
     """Return the words of a command; '...' is one word."""
     words, rest = [], line

@@ -4,9 +4,9 @@
 
 SKUA_KV_CROWD connections (10000), 1 % of which read slowly: they have asked for more than
 the buffers of their sockets take, and read 1,000 bytes now and then. Rounds with and without
-them alternate; in each, 64 other clients at a time ask for a value. The 99th percentile
-of the rounds with slow readers, the median of all rounds, may be 1.5 times that of the
-others, and the memory of the server has a bound.
+them alternate; in each, 64 other clients at a time ask for a value. A round gives a 99th
+percentile of the latencies. The median of the rounds with slow readers may be at most 1.5
+times that of the others, and the memory of the server may grow by at most 256 MB.
 """
 
 import os

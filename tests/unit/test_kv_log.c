@@ -14,7 +14,7 @@ static struct log_source source;
 static struct frame_file file;
 static int read_error;
 
-/* Reads are short, so that a reader that believes in full ones fails. */
+/* Reads are short, so that a reader that expects full ones fails. */
 static ssize_t read_image(void *ctx, void *buffer, size_t size, uint64_t offset)
 {
 	(void)ctx;
@@ -306,7 +306,7 @@ TEST(file__with_a_hole_that_was_never_synced__is_torn)
 	assert_int_equal(found.end, hole);
 }
 
-/* Damage is found behind more bytes than a read gives. */
+/* The next good frame is farther away than one read reaches. */
 TEST(file__damaged_far_before_a_good_frame__is_damaged)
 {
 	static char large[2500000];

@@ -11,8 +11,9 @@
 
 /* ---- a disk ---------------------------------------------------------------------- */
 
-/* The next results of the calls; 0: those of the kernel. Threads change them. */
+/* The results of the next calls; 0: those of the kernel. */
 static int sync_error, write_error;
+/* The numbers of calls; whether writes are short. The runtime's threads use all of these. */
 static unsigned syncs, writes, shortened;
 
 int __real_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
@@ -26,7 +27,7 @@ ssize_t __wrap_skua_file_write(struct skua_runtime *rt, int fd,
 			       const void *data, size_t size, int64_t offset,
 			       uint64_t deadline_ns);
 
-/* Relaxed, here and below: the numbers stand alone. */
+/* Relaxed, here and below: the numbers order no other access. */
 #define READ(number)       __atomic_load_n(&(number), __ATOMIC_RELAXED)
 #define WRITE(number, set) __atomic_store_n(&(number), set, __ATOMIC_RELAXED)
 
