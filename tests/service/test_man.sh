@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # test_man.sh - the pages are well-formed: those of the commands have each verb and each
-# option that --help has, skua_blocking(3), skua_channel(3), skua_fiber(3), skua_io(3),
-# skua_select(3) and skua_sync(3) each function of their headers, and skua_config(5) each
-# variable; the program in skua_service(7) is an example that the tests run
 # option that --help has, skua_blocking(3), skua_channel(3), skua_fiber(3), skua_file(3),
 # skua_io(3), skua_select(3) and skua_sync(3) each function of their headers, and
-# skua_config(5) each variable
+# skua_config(5) each variable; the program in skua_service(7) is an example that the tests
+# run
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
