@@ -86,6 +86,19 @@ static int wait_on(struct skua_wait *wait, enum io_direction way, int give_up)
 	return -EAGAIN;
 }
 
+/* Try once more, after the deadline has passed and the wait is withdrawn: what the call
+ * waited for may have come, and no worker has looked for the event yet. */
+static int last_try(struct io_call *call, struct skua_wait *wait)
+{
+	bool ready;
+	int code = slot_claim(call->slot, call->way, call->io.serial, &ready);
+
+	/* Another call has begun meanwhile, and takes what there is. */
+	if (code == -EBUSY)
+		return -ETIMEDOUT;
+	return code ? code : attempt(call, wait, true, -ETIMEDOUT);
+}
+
 /* @object: the call; of a wait that is given up by skua_wait_cancel(), the slot */
 static HOT int step(struct skua_wait *wait, void *object, enum io_direction way,
 		    bool granted, int give_up)
@@ -96,8 +109,12 @@ static HOT int step(struct skua_wait *wait, void *object, enum io_direction way,
 
 	if (granted && wait->given == BY_CLOSE)
 		return -EBADF;
-	if (!granted && await_armed(wait))
-		return wait_on(wait, way, give_up);
+	if (!granted && await_armed(wait)) {
+		code = wait_on(wait, way, give_up);
+		/* A withdrawal that must have no effect, as in a select, gives
+		 * -ECANCELED. */
+		return code == -ETIMEDOUT ? last_try(call, wait) : code;
+	}
 	code = granted ? slot_resume(call->slot, way, call->io.serial)
 		       : slot_claim(call->slot, way, call->io.serial, &ready);
 	return code ? code : attempt(call, wait, ready || give_up, give_up);

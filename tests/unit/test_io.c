@@ -634,6 +634,78 @@ TEST(deadline__nothing_comes__etimedout_and_nothing_stays)
 	destroy(rt);
 }
 
+/* A worker that does not look for events, as it is in a long poll. */
+struct long_poll {
+	struct skua_task task; /* first */
+	bool begun, over;      /* atomic */
+};
+
+static enum skua_poll poll_long(struct skua_task *self)
+{
+	struct long_poll *it = (struct long_poll *)self;
+
+	__atomic_store_n(&it->begun, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&it->over, __ATOMIC_ACQUIRE))
+		sched_yield();
+	return SKUA_DONE;
+}
+
+struct reading {
+	struct skua_io io;
+	uint64_t deadline_ns;
+};
+
+static int read_until(struct user *it)
+{
+	struct reading *reading = it->object;
+	char byte;
+
+	return (int)skua_io_read(reading->io, &byte, 1, reading->deadline_ns);
+}
+
+/* Write a byte while a reader waits. Return: was it there before the deadline? */
+static bool read_beside_long_poll(struct skua_runtime *rt, enum pair_kind kind)
+{
+	struct long_poll poll = { .begun = false };
+	struct reading reading;
+	struct user it = { 0 };
+	struct pair pair;
+	bool in_time;
+	int result;
+
+	pair_open(rt, &pair, kind);
+	reading.io = pair.ends[0];
+	skua_task_init(&poll.task, poll_long);
+	spawn(rt, &poll.task);
+	while (!__atomic_load_n(&poll.begun, __ATOMIC_ACQUIRE))
+		sched_yield();
+	reading.deadline_ns = skua_now_ns() + 50000000;
+	user_start(&it, rt, false, read_until, &reading);
+	while ((io_word(pair.ends[0], IO_READ) & IO_OWNER) != IO_ARMED &&
+	       skua_now_ns() < reading.deadline_ns)
+		sched_yield();
+	assert_int_equal(write(pair.ends[1].fd, "a", 1), 1);
+	in_time = skua_now_ns() < reading.deadline_ns;
+	result = user_end(&it);
+	if (in_time)
+		assert_int_equal(result, 1);
+	__atomic_store_n(&poll.over, true, __ATOMIC_RELEASE);
+	join(&poll.task);
+	pair_close(&pair);
+	return in_time;
+}
+
+/* The only worker does not look for events before the deadline. */
+TEST(deadline__byte_came_and_no_worker_looked__is_read)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	for (enum pair_kind kind = 0; kind < PAIR_KINDS; kind++)
+		while (!read_beside_long_poll(rt, kind))
+			;
+	destroy(rt);
+}
+
 TEST(cancel__fiber_waits__ecanceled_and_the_byte_stays)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
