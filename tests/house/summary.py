@@ -14,6 +14,8 @@ SUMMARY = tree.ROOT / "tests" / "summary.py"
 
 PASSED = ("run", "")
 FAILED = ("fail", "ready\nFAILED: blame: grep -q x\n  | more\n")
+CRASHED = ("fail", "x.c:3:1: runtime error: signed integer overflow\n")
+SIGNALLED = ("fail", "FAILED: blame\n  exit code 139; stdout, stderr:\n")
 SKIPPED = ("notrun", "no BPF here\n")
 HEADING = "passed only at the second try"
 
@@ -58,6 +60,12 @@ CASES = [
     ({"unit.a": FAILED, "model.service.a": FAILED, "service.c": PASSED},
      {"unit.a": PASSED, "model.service.a": PASSED}, "",
      "1 passed, 2 failed, 0 skipped", 1, ["failed", "gcc: unit.a", "gcc: model.service.a"]),
+    # Not those of the key-value server, and none that has crashed.
+    ({"service.kv": FAILED, "service.kv_durable": FAILED}, {"service.kv": PASSED}, "",
+     "0 passed, 2 failed, 0 skipped", 1, ["failed", "gcc: service.kv", "gcc: service.kv_durable"]),
+    ({"service.b": CRASHED, "service.c": SIGNALLED},
+     {"service.b": PASSED, "service.c": PASSED}, "",
+     "0 passed, 2 failed, 0 skipped", 1, ["failed", "gcc: service.b", "gcc: service.c"]),
     # Three at most.
     (services(3, FAILED), services(3, PASSED), r"^(service\.0|service\.1|service\.2)$",
      "3 passed, 0 failed, 0 skipped", 0,
