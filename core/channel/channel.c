@@ -41,9 +41,9 @@
  */
 #include <errno.h>
 
-#include "core/channel/item.h"
 #include "core/base/clock.h"
 #include "core/base/hot.h"
+#include "core/channel/item.h"
 #include "core/channel/verbs.h"
 
 #define CLOSED UINT64_C(1)
