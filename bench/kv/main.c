@@ -248,7 +248,7 @@ static int start_runtime(unsigned workers, struct skua_error *err)
 /* Open the log, and run the commands that are in it. */
 static int replay_log(const char *path, struct skua_error *err)
 {
-	static struct replay replay = { .server = &server };
+	struct replay replay = { .server = &server, .path = path };
 	uint64_t max_bulk = server.settings.max_bulk, cut;
 	int code;
 
@@ -257,6 +257,7 @@ static int replay_log(const char *path, struct skua_error *err)
 	code = log_open(&server_log, path, replay_frame, &replay, &cut, err);
 	server.settings.max_bulk = max_bulk;
 	reply_free(&replay.session.reply);
+	/* log_open() knows only that a record was refused. */
 	if (replay.err.code)
 		*err = replay.err;
 	if (code)

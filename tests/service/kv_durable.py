@@ -11,6 +11,7 @@ import os
 import random
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -81,7 +82,11 @@ def refused(folder, *what):
     """The server does not start, and says why in one line."""
     server = Server(folder, "always")
     with server.stderr:
-        equal(server.process.wait(kv_wire.HANG_S), 1, "exit code of a start that must fail")
+        try:
+            code = server.process.wait(kv_wire.HANG_S)
+        finally:
+            server.kill()
+        equal(code, 1, "exit code of a start that must fail")
         said = server.said()
     equal(said.count("\n"), 1, f"lines of '{said}'")
     for text in what:
@@ -366,6 +371,77 @@ def damaged(folder):
     refused(folder, path, "is not a log")
 
 
+def sip_hash(key, data):
+    """SipHash-1-3 of @data, as in bench/kv/store/hash.c."""
+    mask = (1 << 64) - 1
+    a, b = key[0] ^ 0x736F6D6570736575, key[1] ^ 0x646F72616E646F6D
+    c, d = key[0] ^ 0x6C7967656E657261, key[1] ^ 0x7465646279746573
+
+    def rotate(word, by):
+        return (word << by | word >> (64 - by)) & mask
+
+    def turn():
+        nonlocal a, b, c, d
+        a, c = a + b & mask, c + d & mask
+        b, d = rotate(b, 13) ^ a, rotate(d, 16) ^ c
+        a, c = rotate(a, 32), c + b & mask
+        a = a + d & mask
+        b, d, c = rotate(b, 17) ^ c, rotate(d, 21) ^ a, rotate(c, 32)
+
+    tail = len(data) % 8
+    padded = data + bytes(7 - tail) + bytes([len(data) & 0xFF])
+    for (word,) in struct.iter_unpack("<Q", padded):
+        d ^= word
+        turn()
+        a ^= word
+    c ^= 0xFF
+    for _ in range(3):
+        turn()
+    return a ^ b ^ c ^ d
+
+
+def record(*words):
+    """Return a record of one command, as in bench/kv/log/record.h."""
+    data = struct.pack("<QII", int(time.time() * 1000), 1, len(words))
+    return data + b"".join(struct.pack("<I", len(word)) + word for word in words)
+
+
+def add_frame(path, records):
+    """Add a frame to a log, as in bench/kv/log/frame.h."""
+    with open(path, "r+b") as file:
+        key = struct.unpack("<QQ", file.read(40)[16:32])
+        place = file.seek(0, os.SEEK_END)
+        head = struct.pack("<IIQQ", sip_hash(key, b"mark") & 0xFFFFFFFF | 1, 0, len(records), place)
+        both = struct.pack("<QQ", place, sip_hash(key, records))
+        file.write(head + struct.pack("<Q", sip_hash(key, head + both)) + records)
+    return place
+
+
+def not_replayed(folder):
+    """A log with a record that cannot be replayed is refused, and stays as it is."""
+    path = make_log(folder)[0]
+    add_frame(path, record(b"RPUSH", b"list", b"1"))
+    with Server(folder, "always") as server, server.client() as client:
+        equal(client.run("LLEN", "list"), b":1\r\n", "a record that the test has made")
+        server.stop()
+    with open(path, "rb") as file:
+        whole = file.read()
+    for bad, why in (
+        (record(b"INCR", b"list"), "INCR: -WRONGTYPE"),
+        (record(b"NONE", b"list"), "NONE: unknown command"),
+        (record(b"GET", b"key0"), "GET: unknown command"),
+        (record(b"SET", b"key0", b"1")[:-1], "its form is wrong"),
+    ):
+        with open(path, "wb") as file:
+            file.write(whole)
+        place = add_frame(path, record(b"SET", b"good", b"1") + bad)
+        with open(path, "rb") as file:
+            before = file.read()
+        refused(folder, path, f"byte {place}", why)
+        with open(path, "rb") as file:
+            equal(file.read(), before, f"the log with '{why}'")
+
+
 def locked(folder):
     """Two servers do not use the same log."""
     with Server(folder, "always") as server, server.client() as client:
@@ -461,7 +537,7 @@ def full_disk(folder):
 
 
 CASES = (same_values, same_values_everysec, same_values_no, kills, killed_later, torn, damaged,
-         locked, file_limit, full_disk)
+         not_replayed, locked, file_limit, full_disk)
 
 
 def main():

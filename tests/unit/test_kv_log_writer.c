@@ -220,6 +220,53 @@ TEST(always__many_records_without_a_client__are_written)
 	assert_int_equal(log_stop(&server_log), 0);
 }
 
+/* ---- records that are refused ------------------------------------------------------ */
+
+static bool refuse(void *ctx, uint64_t offset, struct bytes records)
+{
+	(void)ctx;
+	(void)offset;
+	(void)records;
+	return false;
+}
+
+/* Read the file of the log. Return: its size */
+static size_t read_file(char *data, size_t room)
+{
+	FILE *file = fopen(path, "rb");
+	size_t size;
+
+	assert_non_null(file);
+	size = fread(data, 1, room, file);
+	fclose(file);
+	return size;
+}
+
+/* A log with a record that its reader refuses is not opened, and stays as it is. */
+TEST(open__with_a_record_that_is_refused__fails)
+{
+	struct skua_error err = { 0, "" };
+	char before[1000], after[1000];
+	size_t size;
+	uint64_t cut;
+
+	open_log(LOG_ALWAYS);
+	add(10);
+	assert_int_equal(log_stop(&server_log), 0);
+	size = read_file(before, sizeof(before));
+	memset(&server_log, 0, sizeof(server_log));
+	server_log.runtime = runtime;
+	assert_int_equal(log_open(&server_log, path, refuse, NULL, &cut, &err),
+			 -EBADMSG);
+	assert_int_equal(err.code, -EBADMSG);
+	assert_non_null(strstr(err.text, path));
+	assert_int_equal(read_file(after, sizeof(after)), size);
+	assert_memory_equal(after, before, size);
+	open_log(LOG_ALWAYS);
+	assert_int_equal(replayed, 1);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
 /* ---- bad disks --------------------------------------------------------------------- */
 
 /* After a failed sync, nothing is acknowledged or written, even if a later one would

@@ -8,17 +8,18 @@
 #include "bench/kv/commands/command.h"
 #include "bench/kv/log/record.h"
 
-static bool fail(struct replay *replay, uint64_t offset, const char *what,
-		 struct bytes more)
+/* @command: its name; or why none was read. @why: the error of the command */
+static bool fail(struct replay *replay, uint64_t offset, struct bytes command,
+		 struct bytes why)
 {
-	int shown = more.size > 80 ? 80 : (int)more.size;
-
 	replay->err.code = -EBADMSG;
-	snprintf(
-		replay->err.text, sizeof(replay->err.text),
-		"the log has a record in the frame at byte %llu that cannot be "
-		"replayed: %s%.*s",
-		(unsigned long long)offset, what, shown, more.data);
+	snprintf(replay->err.text, sizeof(replay->err.text),
+		 "%s: a record in the frame at byte %llu cannot be replayed: "
+		 "%.*s%s%.*s",
+		 replay->path, (unsigned long long)offset,
+		 command.size > 32 ? 32 : (int)command.size, command.data,
+		 why.size ? ": " : "", why.size > 80 ? 80 : (int)why.size,
+		 why.data);
 	return false;
 }
 
@@ -33,17 +34,17 @@ static bool run(struct replay *replay, uint64_t offset,
 
 	session->clock.now_ms = reader->now_ms;
 	if (!command_replay(session, reader->argc, reader->argv))
-		return fail(replay, offset, "unknown command ",
-			    reader->argv[0]);
+		return fail(replay, offset, reader->argv[0],
+			    (struct bytes){ "unknown command", 15 });
 	if (reply->failed || (reply->used && reply->data[0] == '-'))
-		ok = fail(replay, offset, "",
+		ok = fail(replay, offset, reader->argv[0],
 			  reply->failed ? (struct bytes){ "no memory", 9 }
 					: (struct bytes){ reply->data,
 							  reply->used - 2 });
 	reply_sent(reply);
 	while (garbage_free(&session->garbage))
 		;
-	replay->commands++;
+	replay->commands += ok;
 	return ok;
 }
 
@@ -62,8 +63,10 @@ bool replay_frame(void *ctx, uint64_t offset, struct bytes records)
 			ok = run(replay, offset, &reader);
 		else
 			ok = fail(replay, offset,
-				  result == RECORD_BAD ? "its form is wrong"
-						       : "no memory",
+				  result == RECORD_BAD
+					  ? (struct bytes){ "its form is wrong",
+							    17 }
+					  : (struct bytes){ "no memory", 9 },
 				  (struct bytes){ "", 0 });
 	}
 	record_reader_free(&reader);

@@ -6,13 +6,15 @@
 #include "bench/kv/server/session.h"
 
 /**
- * struct replay - zeroed, except for @server
+ * struct replay - zeroed, except for @server and @path
+ * @path: of the log, for @err
  * @session: stands for the clients
- * @commands: number of commands that have run
+ * @commands: number of commands that have run without an error
  * @err: the error after replay_frame() has returned false
  */
 struct replay {
 	struct server *server;
+	const char *path;
 	struct session session;
 	uint64_t commands;
 	struct skua_error err;

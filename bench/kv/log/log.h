@@ -115,8 +115,8 @@ struct log {
  * log_open - open or create the file of a log, lock it, and read it
  * @log: zeroed, except for @runtime and @mode
  * @path: of the file
- * @visit: called with the records of each frame, as in log_read(). It fills @err if it
- *         returns false
+ * @visit: called with the records of each frame, as in log_read(). If it returns false,
+ *         log_open() fails with -EBADMSG, and leaves the file as it is
  * @cut: receives the number of bytes that were cut off the end of the file
  * @err: receives the error
  *

@@ -130,7 +130,8 @@ static int accept(struct log *log, const struct log_found *found,
 	case LOG_FOREIGN:
 		return fail(err, 0, path, "is not a log of skua-kv");
 	case LOG_STOPPED:
-		return err->code;
+		return fail(err, -EBADMSG, path,
+			    "has a record that is refused");
 	case LOG_UNREAD:
 		return fail(err, found->error, path, "cannot be read");
 	}
