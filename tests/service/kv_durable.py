@@ -190,6 +190,29 @@ def same_values_no(folder):
     same_values(folder, "no")
 
 
+def errors_in_transactions(folder):
+    """A command of a transaction that gives an error is not in the log."""
+    with Server(folder, "always") as server, server.client() as client:
+        client.run("MSET", "key", "value", "other", 1)
+        client.run("RPUSH", "list", 1)
+        for wrong in (("FLUSHALL", "bogus"), ("FLUSHDB", "a", "b"), ("INCR", "list")):
+            for words in (("MULTI",), wrong, ("INCR", "other")):
+                client.run(*words)
+            expect(client.run("EXEC").startswith(b"*2\r\n-"), f"no error for {wrong}")
+        before = snapshot(client)
+        equal(len(before), 3, "keys")
+        server.kill()
+    with Server(folder, "always") as server, server.client() as client:
+        same(snapshot(client), before, "after errors in transactions")
+        client.run("MULTI")
+        client.run("FLUSHALL")
+        client.run("EXEC")
+        server.kill()
+    with Server(folder, "always") as server, server.client() as client:
+        equal(client.run("DBSIZE"), b":0\r\n", "keys after FLUSHALL in a transaction")
+        server.kill()
+
+
 # --- kill -9 ------------------------------------------------------------------------
 
 
@@ -536,7 +559,8 @@ def full_disk(folder):
         subprocess.run(["umount", folder])
 
 
-CASES = (same_values, same_values_everysec, same_values_no, kills, killed_later, torn, damaged,
+CASES = (same_values, same_values_everysec, same_values_no,
+         errors_in_transactions, kills, killed_later, torn, damaged,
          not_replayed, locked, file_limit, full_disk)
 
 

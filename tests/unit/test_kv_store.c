@@ -472,6 +472,23 @@ TEST(store_watch__change_of_the_key__touched)
 	lock_all(false);
 }
 
+TEST(flush__of_keys__is_a_change_of_their_stripe)
+{
+	struct key a = key_of("a");
+	struct stripe *stripe = store_stripe(store, a.hash);
+	uint64_t before;
+
+	lock_all(true);
+	before = stripe->changes;
+	store_flush(store, &garbage);
+	assert_int_equal(stripe->changes, before);
+	put("a", "1", 0);
+	before = stripe->changes;
+	store_flush(store, &garbage);
+	assert_true(stripe->changes > before);
+	lock_all(false);
+}
+
 /* ---- patterns -------------------------------------------------------------------- */
 
 static bool match(const char *pattern, const char *string)

@@ -130,8 +130,7 @@ void logged_queued(struct call *call)
 	command_keys(call->store, command, call->argc, call->argv, &set);
 	before = logged_changes(call->store, &set);
 	command->run(call);
-	if (command->flags & COMMAND_ALL_KEYS ||
-	    logged_changes(call->store, &set) != before)
+	if (logged_changes(call->store, &set) != before)
 		record_batch_add(call->session->clock.batch, call->argc,
 				 call->argv);
 }

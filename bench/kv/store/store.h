@@ -49,7 +49,7 @@ struct watch {
  * @lock: protects the other fields
  * @table: the entries
  * @expiring: number of entries that expire; others may read it without the lock
- * @changes: number of changes
+ * @changes: number of changes; store_flush() is one of each stripe that has had keys
  * @memory: bytes of the entries
  * @unsaid: the part of @memory that is not yet in the total
  * @watches: watched keys

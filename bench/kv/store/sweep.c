@@ -85,6 +85,7 @@ void store_flush(struct store *store, struct garbage *garbage)
 
 		if (!stripe->table.buckets[0])
 			continue;
+		stripe->changes++;
 		touch_existing(stripe);
 		/* Its bytes that are in the total. */
 		store_account(store, stripe->unsaid - stripe->memory);
