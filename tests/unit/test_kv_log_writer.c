@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench/kv/commands/command.h"
+#include "bench/kv/commands/logged.h"
 #include "bench/kv/log/log.h"
 #include "tests/unit/unit.h"
 
@@ -50,6 +52,21 @@ ssize_t __wrap_skua_file_write(struct skua_runtime *rt, int fd,
 	if (READ(shortened) && size > 7)
 		size = 7;
 	return __real_skua_file_write(rt, fd, data, size, offset, deadline_ns);
+}
+
+/* ---- memory ----------------------------------------------------------------------- */
+
+/* So many calls of this thread succeed, and the next one fails; negative: all succeed. */
+static _Thread_local int mallocs = -1;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	if (mallocs >= 0 && !mallocs--)
+		return NULL;
+	return __real_malloc(size);
 }
 
 /* ---- a log ------------------------------------------------------------------------ */
@@ -348,5 +365,102 @@ TEST(records__that_nobody_writes__make_writers_wait_or_fail)
 	assert_int_equal(log_stop(&server_log), 0);
 	open_log(LOG_ALWAYS);
 	assert_int_equal(replayed, added + 2);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+/* ---- commands that find no memory ---------------------------------------------------- */
+
+static struct server server;
+static struct session session;
+
+static void begin_commands(void)
+{
+	open_log(LOG_EVERYSEC);
+	memset(&server, 0, sizeof(server));
+	memset(&session, 0, sizeof(session));
+	settings_init(&server.settings);
+	commands_init();
+	server.store = store_create();
+	assert_non_null(server.store);
+	assert_true(logged_start(&server, &server_log));
+	session.server = &server;
+	session.authenticated = true;
+	session.reply.version = 2;
+}
+
+static void end_commands(void)
+{
+	reply_free(&session.reply);
+	store_destroy(server.store);
+	free(server.logged);
+}
+
+/* Run a command of words. */
+static void command(const char *line)
+{
+	struct bytes argv[8];
+	size_t argc = 0;
+
+	while (*line) {
+		size_t size = strcspn(line, " ");
+
+		argv[argc++] = (struct bytes){ line, size };
+		line += size + (line[size] == ' ');
+	}
+	command_run(&session, argc, argv, NULL);
+}
+
+/* The reply is an error, the log is lost, and has only the record before. */
+static void expect_lost(void)
+{
+	mallocs = -1;
+	assert_memory_equal(session.reply.data + session.reply.used - 2, "\r\n",
+			    2);
+	session.reply.data[session.reply.used - 2] = '\0';
+	assert_non_null(strstr(session.reply.data, "-OOM"));
+	assert_int_equal(log_error(&server_log), -ENOMEM);
+	command("GET one");
+	assert_int_equal(store_count(server.store), 2);
+	assert_int_equal(log_stop(&server_log), -ENOMEM);
+	end_commands();
+	open_log(LOG_EVERYSEC);
+	assert_true(replayed <= 1);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+/* A replay would do the whole command. */
+TEST(command__that_is_half_done__is_a_lost_record)
+{
+	begin_commands();
+	command("SET zero 0");
+	mallocs = 1;
+	command("MSET one 1 two 2");
+	expect_lost();
+}
+
+TEST(transaction__with_a_command_that_is_half_done__is_a_lost_record)
+{
+	begin_commands();
+	command("SET zero 0");
+	command("MULTI");
+	command("MSET one 1 two 2");
+	mallocs = 1;
+	command("EXEC");
+	expect_lost();
+}
+
+/* A command that has found no memory, and has changed nothing, loses nothing. */
+TEST(command__that_does_nothing_without_memory__is_no_record)
+{
+	begin_commands();
+	command("SET zero 0");
+	mallocs = 0;
+	command("SET one 1");
+	mallocs = -1;
+	assert_int_equal(log_error(&server_log), 0);
+	assert_int_equal(log_stop(&server_log), 0);
+	end_commands();
+	open_log(LOG_EVERYSEC);
+	assert_int_equal(replayed, 1);
 	assert_int_equal(log_stop(&server_log), 0);
 }

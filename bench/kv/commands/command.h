@@ -32,6 +32,7 @@
 /**
  * struct call - one call of a command
  * @key: the first key, if the command has keys
+ * @no_memory: it has ended early, for lack of memory, and may have done a part
  */
 struct call {
 	struct session *session;
@@ -42,6 +43,7 @@ struct call {
 	size_t argc;
 	const struct bytes *argv;
 	struct key key;
+	bool no_memory;
 };
 
 /**

@@ -22,8 +22,14 @@ static void need_to_read(struct session *session, uint64_t position)
 		need(session, position);
 }
 
+/* Add the record of a command that has changed something. A replay would do the whole command:
+ * if it has done a part, no record is right. */
 static uint64_t add(struct call *call)
 {
+	if (call->no_memory) {
+		log_lose(call->server->log);
+		return UINT64_MAX;
+	}
 	return log_add(call->server->log, store_now_ms(&call->session->clock),
 		       1, NULL, call->argc, call->argv);
 }
@@ -130,7 +136,11 @@ void logged_queued(struct call *call)
 	command_keys(call->store, command, call->argc, call->argv, &set);
 	before = logged_changes(call->store, &set);
 	command->run(call);
-	if (logged_changes(call->store, &set) != before)
+	if (logged_changes(call->store, &set) == before)
+		return;
+	if (call->no_memory) /* as in add() */
+		call->session->clock.batch->failed = true;
+	else
 		record_batch_add(call->session->clock.batch, call->argc,
 				 call->argv);
 }

@@ -24,6 +24,7 @@ void call_wrong_type(struct call *call)
 
 void call_no_memory(struct call *call)
 {
+	call->no_memory = true;
 	REPLY_TEXT(call->reply, "-" NO_MEMORY);
 }
 
@@ -245,7 +246,8 @@ void command_run(struct session *session, size_t argc, const struct bytes *argv,
 			     command,
 			     argc,
 			     argv,
-			     { { NULL, 0 }, 0 } };
+			     { { NULL, 0 }, 0 },
+			     false };
 
 	if (!command) {
 		session->transaction.failed = session->transaction.active;
@@ -277,7 +279,8 @@ bool command_replay(struct session *session, size_t argc,
 			     command,
 			     argc,
 			     argv,
-			     { { NULL, 0 }, 0 } };
+			     { { NULL, 0 }, 0 },
+			     false };
 
 	if (!command || !(command->flags & COMMAND_WRITE) ||
 	    !command_arity_fits(command, argc))

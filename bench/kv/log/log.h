@@ -146,7 +146,8 @@ uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 		 const struct bytes *body, size_t argc,
 		 const struct bytes *argv);
 
-/* log_lose - report a record that is missing because there was no memory for it. As log_add() */
+/* log_lose - report a record that is missing because there was no memory for it, or for the
+ * whole of its command. As log_add() */
 void log_lose(struct log *log);
 
 /* log_added - return the position after all records. Any thread. */

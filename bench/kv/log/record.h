@@ -67,7 +67,7 @@ char *record_put_header(char *at, int64_t now_ms, uint32_t commands);
 char *record_put_command(char *at, size_t argc, const struct bytes *argv);
 
 /* struct record_batch - the commands of a record that come one after the other; zeroed at
- * first. @failed: there was no memory for one */
+ * first. @failed: there was no memory for one, or for the whole of what it does */
 struct record_batch {
 	char *data;
 	size_t used, room;
