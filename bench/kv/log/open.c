@@ -10,8 +10,9 @@
 
 #include "bench/kv/log/log.h"
 
-/* How long to wait for the lock of the file. */
-#define LOCK_NS UINT64_C(3000000000)
+/* How long to wait for the lock of the file, and how long between two tries. */
+#define LOCK_NS       UINT64_C(3000000000)
+#define LOCK_PAUSE_NS UINT64_C(10000000)
 
 static int fail(struct skua_error *err, int code, const char *path,
 		const char *what)
@@ -70,7 +71,7 @@ static int lock_file(struct log *log)
 	while (flock(log->fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK || skua_now_ns() >= end_ns)
 			return -errno;
-		skua_sleep_until(skua_now_ns() + LOCK_NS / 300);
+		skua_sleep_until(skua_now_ns() + LOCK_PAUSE_NS);
 	}
 	return 0;
 }
