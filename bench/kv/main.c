@@ -280,8 +280,15 @@ static int start_log(struct skua_error *err)
 
 	if (!with_log)
 		return 0;
-	snprintf(path, sizeof(path), "%s/%s", settings->folder,
-		 settings->append_file);
+	if (snprintf(path, sizeof(path), "%s/%s", settings->folder,
+		     settings->append_file) >= (int)sizeof(path)) {
+		snprintf(err->text, sizeof(err->text),
+			 "--dir %.40s..., --append-file %.40s...: together "
+			 "they have more than %zu bytes",
+			 settings->folder, settings->append_file,
+			 sizeof(path) - 2);
+		return -ENAMETOOLONG;
+	}
 	server_log.runtime = runtime;
 	server_log.mode = log_mode;
 	code = replay_log(path, err);

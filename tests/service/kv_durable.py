@@ -78,9 +78,9 @@ class Server(kv_wire.Server):
         return Client(self.port)
 
 
-def refused(folder, *what):
+def refused(folder, *what, options=()):
     """The server does not start, and says why in one line."""
-    server = Server(folder, "always")
+    server = Server(folder, "always", *options)
     with server.stderr:
         try:
             code = server.process.wait(kv_wire.HANG_S)
@@ -465,6 +465,13 @@ def not_replayed(folder):
             equal(file.read(), before, f"the log with '{why}'")
 
 
+def long_name(folder):
+    """The name of a log is not cut."""
+    name = "./" * ((4000 - len(folder)) // 2) + "n" * 200
+    refused(folder, "--append-file", "more than 4094 bytes", options=("--append-file", name))
+    equal(os.listdir(folder), [], "files")
+
+
 def locked(folder):
     """Two servers do not use the same log."""
     with Server(folder, "always") as server, server.client() as client:
@@ -561,7 +568,7 @@ def full_disk(folder):
 
 CASES = (same_values, same_values_everysec, same_values_no,
          errors_in_transactions, kills, killed_later, torn, damaged,
-         not_replayed, locked, file_limit, full_disk)
+         not_replayed, long_name, locked, file_limit, full_disk)
 
 
 def main():
