@@ -464,3 +464,16 @@ TEST(command__that_does_nothing_without_memory__is_no_record)
 	assert_int_equal(replayed, 1);
 	assert_int_equal(log_stop(&server_log), 0);
 }
+
+/* The old value is in the replies: an error after it would be the reply to the next command. */
+TEST(set_get__without_memory__fails_the_replies)
+{
+	begin_commands();
+	mallocs = 0;
+	command("SET one 1 GET");
+	mallocs = -1;
+	assert_true(session.reply.failed);
+	assert_int_equal(log_error(&server_log), 0);
+	assert_int_equal(log_stop(&server_log), 0);
+	end_commands();
+}

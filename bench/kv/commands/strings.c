@@ -146,6 +146,9 @@ static void set(struct call *call, const struct set_options *options,
 		call_no_memory(call);
 	else if (!options->get)
 		reply_ok(call->reply);
+	/* The old value is a reply already: a second one would belong to the next command. */
+	if (call->no_memory && options->get)
+		call->reply->failed = true;
 }
 
 static void set_with_options(struct call *call)
