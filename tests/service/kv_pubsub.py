@@ -128,6 +128,32 @@ def vanish(server):
                 reader.socket.close()
 
 
+def leaves_beside_publishers(server):
+    """The subscriptions of a client that leaves end in steps, while messages come for them."""
+    names = [f"channel{i}" for i in range(3000)]
+    for how in ("close", "UNSUBSCRIBE", "RESET"):
+        with subscriber(server, ("SUBSCRIBE", *names), ("PSUBSCRIBE", *names)) as reader, \
+             Client(server.port) as publisher:
+            publisher.send(b"".join(encode("PUBLISH", name, "x") for name in names))
+            if how == "close":
+                reader.socket.close()
+            elif how == "UNSUBSCRIBE":
+                reader.send(encode("UNSUBSCRIBE") + encode("PUNSUBSCRIBE"))
+                ended = 0
+                while ended < 2 * len(names):
+                    ended += b"unsubscribe" in parse(reader.read())[0]
+            else:
+                reader.send(encode("RESET"))
+                while reader.read() != b"+RESET\r\n":
+                    pass
+            for _ in names:
+                expect(parse(publisher.read()) in (0, 1, 2), "receivers")
+            until(lambda: parse(publisher.run("PUBSUB", "CHANNELS")) == [] and
+                  parse(publisher.run("PUBSUB", "NUMPAT")) == 0, f"no channels after {how}")
+            if how != "close":
+                equal(reader.run("PING"), b"+PONG\r\n", "PING")
+
+
 def beside_commands(server):
     """A client of version 3 runs commands while messages come."""
     with subscriber(server, ("SUBSCRIBE", "a"), version=3) as both:
@@ -166,4 +192,5 @@ def ends(server):
         reader.socket.close()
 
 
-kv_cases.main([order, slow, soft_limit, slow_but_alive, vanish, beside_commands, ends])
+kv_cases.main([order, slow, soft_limit, slow_but_alive, vanish, leaves_beside_publishers,
+               beside_commands, ends])

@@ -56,19 +56,20 @@ static void unsubscribe(struct call *call, enum topic_kind kind,
 			const char *what)
 {
 	struct names *names = &call->session->subscriptions.names[kind];
-	struct name *first = names_next(names, NULL);
+	struct name *own = names_next(names, NULL), *next;
 
 	for (size_t i = 1; i < call->argc; i++)
 		end_one(call, kind, what, &call->argv[i]);
 	if (call->argc > 1)
 		return;
-	if (!first)
+	if (!own)
 		reply_change(call, what, NULL);
-	for (; first; first = names_next(names, NULL)) {
-		struct topic *topic = ((struct subscription *)first)->topic;
+	for (; own; own = next) {
+		struct topic *topic = ((struct subscription *)own)->topic;
 		struct blob *text = topic->text;
 		struct bytes name = { text->data, text->size };
 
+		next = names_next(names, own);
 		blob_take(text);
 		end_one(call, kind, what, &name);
 		blob_drop(text);

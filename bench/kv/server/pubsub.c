@@ -11,6 +11,9 @@
 
 #define SECOND UINT64_C(1000000000)
 
+/* Subscriptions that pubsub_end() ends before it lets others have the lock. A guess. */
+#define END_BATCH 512
+
 void pubsub_enter(struct session *session)
 {
 	/* The lock fails in a poll, which must have it already. */
@@ -170,20 +173,34 @@ void pubsub_unsubscribe(struct session *session, enum topic_kind kind,
 	pubsub_leave(session);
 }
 
+/* End the subscriptions of a kind. The lock is held, and is released now and then: a
+ * publisher that gets it may still send to the subscriptions that are left. It is done with
+ * this session when it releases the lock, and its letters wait in the mailbox, as those
+ * that came before. Only the session itself changes its names. */
+static void remove_all(struct session *session, enum topic_kind kind)
+{
+	struct names *names = &session->subscriptions.names[kind];
+	struct name *name = names_next(names, NULL), *next;
+
+	for (unsigned removed = 0; name; name = next) {
+		next = names_next(names, name);
+		remove_one(session, kind, (struct subscription *)name);
+		if (++removed % END_BATCH == 0) {
+			pubsub_leave(session);
+			pubsub_enter(session);
+		}
+	}
+}
+
 void pubsub_end(struct session *session)
 {
-	struct name *name;
-
 	if (session->subscriptions.count) {
 		pubsub_enter(session);
 		for (int kind = 0; kind < TOPIC_KINDS; kind++)
-			while ((name = names_next(
-					&session->subscriptions.names[kind],
-					NULL)))
-				remove_one(session, (enum topic_kind)kind,
-					   (struct subscription *)name);
+			remove_all(session, (enum topic_kind)kind);
 		pubsub_leave(session);
 	}
+	/* No publisher finds the mailbox any more. */
 	mail_free(&session->mailbox);
 }
 

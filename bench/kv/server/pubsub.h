@@ -91,7 +91,8 @@ bool pubsub_subscribe(struct session *session, enum topic_kind kind,
 void pubsub_unsubscribe(struct session *session, enum topic_kind kind,
 			struct bytes name);
 
-/* pubsub_end - end all subscriptions, and drop the letters that wait */
+/* pubsub_end - end all subscriptions, and drop the letters that wait. Publishers get the lock
+ * in between, if the session does not hold it for the command */
 void pubsub_end(struct session *session);
 
 /* pubsub_publish - send a message. Return: the number of subscriptions that receive it; -1: no
