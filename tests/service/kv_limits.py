@@ -49,6 +49,32 @@ def no_room(program, options):
             client.socket.close()
 
 
+def subscriptions(program, options):
+    """Subscriptions count as memory, and it is back when they end."""
+    with Server(program, *options, "--maxmemory", "1mb") as server:
+        def subscribe(client, kind):
+            """Return how many subscriptions fit."""
+            for i in range(2000):
+                if client.run(kind, f"{i}".ljust(1000, "x")).startswith(b"-OOM"):
+                    return i
+            return 2000
+
+        for kind, end in (("SUBSCRIBE", "UNSUBSCRIBE"), ("PSUBSCRIBE", "PUNSUBSCRIBE")):
+            for how in (end, "RESET", "close"):
+                with Client(server.port) as client:
+                    count = subscribe(client, kind)
+                    expect(700 < count < 1000, f"{count} of 2000 {kind} fit")
+                    equal(parse(client.run(kind, "0".ljust(1000, "x")))[2], count,
+                          "one that is there already")
+                    if how == "RESET":
+                        equal(client.run(how), b"+RESET\r\n", how)
+                    for i in range(count if how == end else 0):
+                        client.run(end, f"{i}".ljust(1000, "x"))
+                    if how != "close":
+                        equal(subscribe(client, kind), count, f"subscriptions after {how}")
+                only_client(server).socket.close()
+
+
 def large_replies(program, options):
     """Replies that are still written count as memory."""
     with Server(program, *options, "--maxmemory", "20mb") as server:
@@ -86,4 +112,4 @@ def ends(program, options):
                 client.socket.close()
 
 
-kv_cases.main([no_room, large_replies, ends], alone=[ends])
+kv_cases.main([no_room, subscriptions, large_replies, ends], alone=[ends])

@@ -34,6 +34,29 @@ static uint64_t hash_of(struct session *session, struct bytes name)
 			  name.size);
 }
 
+/* ---- memory ------------------------------------------------------------------- */
+
+/* A name has about two pointers in a table. */
+#define PLACE (2 * sizeof(struct name *))
+
+/* The memory of a topic whose name has so many bytes. */
+static int64_t topic_memory(size_t name_bytes)
+{
+	return (int64_t)(sizeof(struct topic) + sizeof(struct blob) + PLACE +
+			 name_bytes);
+}
+
+#define SUBSCRIPTION_MEMORY ((int64_t)(sizeof(struct subscription) + PLACE))
+
+/* Count memory that is allocated next. Return: false: it is too much, and is not counted */
+static bool count_memory(struct session *session, int64_t bytes)
+{
+	if (session_buffers(session->server, bytes))
+		return true;
+	session_buffers(session->server, -bytes);
+	return false;
+}
+
 /* ---- topics ------------------------------------------------------------------- */
 
 static struct topic *find(struct session *session, enum topic_kind kind,
@@ -49,8 +72,8 @@ struct topic *pubsub_find(struct session *session, enum topic_kind kind,
 	return find(session, kind, hash_of(session, name), name);
 }
 
-static struct topic *create(struct names *topics, uint64_t hash,
-			    struct bytes name)
+static struct topic *allocate_topic(struct names *topics, uint64_t hash,
+				    struct bytes name)
 {
 	struct topic *topic = calloc(1, sizeof(*topic));
 
@@ -71,12 +94,29 @@ static struct topic *create(struct names *topics, uint64_t hash,
 	return NULL;
 }
 
+static struct topic *create(struct session *session, enum topic_kind kind,
+			    uint64_t hash, struct bytes name)
+{
+	struct names *topics = &session->server->pubsub.topics[kind];
+	int64_t memory = topic_memory(name.size);
+	struct topic *topic = NULL;
+
+	if (!count_memory(session, memory))
+		return NULL;
+	topic = allocate_topic(topics, hash, name);
+	if (!topic)
+		session_buffers(session->server, -memory);
+	return topic;
+}
+
 /* Remove a topic without subscriptions. */
-static void drop_unused(struct names *topics, struct topic *topic)
+static void drop_unused(struct session *session, enum topic_kind kind,
+			struct topic *topic)
 {
 	if (topic->first)
 		return;
-	names_remove(topics, &topic->name);
+	names_remove(&session->server->pubsub.topics[kind], &topic->name);
+	session_buffers(session->server, -topic_memory(topic->text->size));
 	blob_drop(topic->text);
 	free(topic);
 }
@@ -97,16 +137,22 @@ static void count(struct session *session, enum topic_kind kind, int change)
 static bool add(struct session *session, enum topic_kind kind,
 		struct topic *topic)
 {
-	struct subscription *subscription = calloc(1, sizeof(*subscription));
+	struct subscription *subscription;
 
-	if (!subscription)
+	if (!count_memory(session, SUBSCRIPTION_MEMORY))
 		return false;
+	subscription = calloc(1, sizeof(*subscription));
+	if (!subscription) {
+		session_buffers(session->server, -SUBSCRIPTION_MEMORY);
+		return false;
+	}
 	subscription->name.hash = topic->name.hash;
 	subscription->name.bytes = topic->name.bytes;
 	subscription->topic = topic;
 	subscription->session = session;
 	if (!names_add(&session->subscriptions.names[kind],
 		       &subscription->name)) {
+		session_buffers(session->server, -SUBSCRIPTION_MEMORY);
 		free(subscription);
 		return false;
 	}
@@ -122,7 +168,6 @@ static bool add(struct session *session, enum topic_kind kind,
 bool pubsub_subscribe(struct session *session, enum topic_kind kind,
 		      struct bytes name)
 {
-	struct names *topics = &session->server->pubsub.topics[kind];
 	uint64_t hash = hash_of(session, name);
 	struct topic *topic;
 	bool added = false;
@@ -132,10 +177,10 @@ bool pubsub_subscribe(struct session *session, enum topic_kind kind,
 	pubsub_enter(session);
 	topic = find(session, kind, hash, name);
 	if (!topic)
-		topic = create(topics, hash, name);
+		topic = create(session, kind, hash, name);
 	if (topic) {
 		added = add(session, kind, topic);
-		drop_unused(topics, topic);
+		drop_unused(session, kind, topic);
 	}
 	pubsub_leave(session);
 	return added;
@@ -156,7 +201,8 @@ static void remove_one(struct session *session, enum topic_kind kind,
 		subscription->next->before = subscription->before;
 	topic->count--;
 	count(session, kind, -1);
-	drop_unused(&session->server->pubsub.topics[kind], topic);
+	drop_unused(session, kind, topic);
+	session_buffers(session->server, -SUBSCRIPTION_MEMORY);
 	free(subscription);
 }
 

@@ -83,7 +83,8 @@ struct subscriptions {
 void pubsub_enter(struct session *session);
 void pubsub_leave(struct session *session);
 
-/* pubsub_subscribe - subscribe to a topic, if the session has not. Return: false: no memory */
+/* pubsub_subscribe - subscribe to a topic, if the session has not. Return: false: no memory, or
+ * all clients together have too much of it */
 bool pubsub_subscribe(struct session *session, enum topic_kind kind,
 		      struct bytes name);
 

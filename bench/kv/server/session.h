@@ -24,8 +24,8 @@ struct log;
  * @clients_lock: protects @first, @ending, @next_id, @received, @rejected, @ended, the password, and
  *                the names of sessions
  * @clients: number of sessions; changed under the lock, and read also without it
- * @buffers: bytes of the large buffers and of the queued commands of all sessions, changed
- *           atomically
+ * @buffers: bytes of the large buffers, queued commands and subscriptions of all sessions,
+ *           changed atomically
  * @first: the sessions, in a list
  * @ending: no session begins any more
  * @next_id: of the session that comes next
@@ -158,9 +158,9 @@ void session_end(struct session *session);
 	__atomic_store_n(field, value, __ATOMIC_RELAXED)
 #define session_read(field) __atomic_load_n(field, __ATOMIC_RELAXED)
 
-/* session_buffers - add bytes to those of the large buffers and queued commands of all
- * sessions, or take them away. Return: whether they are within their limit. The bytes are
- * added in any case */
+/* session_buffers - add bytes to those of the large buffers, queued commands and subscriptions
+ * of all sessions, or take them away. Return: whether they are within their limit. The bytes
+ * are added in any case */
 bool session_buffers(struct server *server, int64_t change);
 
 /* session_password - check a password. Return: whether it is right */
