@@ -123,6 +123,14 @@ TEST(mail_write__large_message__shared)
 	message_drop(message);
 }
 
+/* CLIENT LIST of no client. A sanitizer tells of a copy from NULL. */
+TEST(reply_verbatim__no_bytes__empty_text)
+{
+	reply.version = 3;
+	reply_verbatim(&reply, NULL, 0);
+	expect("=4\r\ntxt:\r\n");
+}
+
 TEST(message_create__too_much_memory__refused)
 {
 	full = true;

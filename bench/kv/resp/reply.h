@@ -52,13 +52,15 @@ struct reply {
 /* reply_grow - make room for @more bytes. Return: the place; NULL: it has failed */
 char *reply_grow(struct reply *r, size_t more);
 
-/* reply_raw - add bytes that are a reply, or a part of one */
+/* reply_raw - add bytes that are a reply, or a part of one. @data may be NULL if @size is 0 */
 static inline void reply_raw(struct reply *r, const void *data, size_t size)
 {
-	char *at = r->room - r->used >= size && !r->failed
-			   ? r->data + r->used
-			   : reply_grow(r, size);
+	char *at;
 
+	if (!size)
+		return;
+	at = r->room - r->used >= size && !r->failed ? r->data + r->used
+						     : reply_grow(r, size);
 	if (!at)
 		return;
 	memcpy(at, data, size);
