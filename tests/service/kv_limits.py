@@ -75,6 +75,23 @@ def subscriptions(program, options):
                 only_client(server).socket.close()
 
 
+def patterns(server):
+    """A pattern that is matched under a lock is not too long."""
+    longest, longer = "*" + "b" * 1023, "*" + "b" * 1024
+    error = b"-ERR pattern has 1025 bytes; allowed: at most 1024\r\n"
+    with Client(server.port) as client:
+        client.run("SET", "b" * 1024, "v")
+        client.run("HSET", "h", "b" * 1024, "v")
+        for words, count in ((("KEYS",), 1), (("SCAN", 0, "COUNT", 1000, "MATCH"), 2),
+                             (("HSCAN", "h", 0, "MATCH"), 2), (("PUBSUB", "CHANNELS"), 0)):
+            equal(len(parse(client.run(*words, longest))), count, f"{words[0]}, the longest")
+            equal(client.run(*words, longer), error, f"{words[0]}, a longer one")
+        equal(parse(client.run("PSUBSCRIBE", longest)), [b"psubscribe", longest.encode(), 1],
+              "PSUBSCRIBE, the longest")
+        equal(client.run("PSUBSCRIBE", longer), error, "PSUBSCRIBE, a longer one")
+        equal(parse(client.run("SUBSCRIBE", longer))[2], 2, "SUBSCRIBE")
+
+
 def large_replies(program, options):
     """Replies that are still written count as memory."""
     with Server(program, *options, "--maxmemory", "20mb") as server:
@@ -112,4 +129,4 @@ def ends(program, options):
                 client.socket.close()
 
 
-kv_cases.main([no_room, subscriptions, large_replies, ends], alone=[ends])
+kv_cases.main([no_room, subscriptions, patterns, large_replies, ends], alone=[ends])

@@ -139,6 +139,10 @@ void reply_string(struct reply *reply, const struct entry *entry);
 void call_syntax_error(struct call *call);
 void call_wrong_type(struct call *call);
 void call_no_memory(struct call *call);
+
+/* call_pattern - check that argument @i is not too long for a pattern. Return: false: it is;
+ * the reply says so */
+bool call_pattern(struct call *call, size_t i);
 void call_arity_error(struct reply *reply, const struct command *command);
 
 /* The functions of the commands, by file. */

@@ -38,6 +38,8 @@ bool cursor_options(struct call *call, size_t i, bool typed,
 			if (out->count > 0)
 				continue;
 		} else if (bytes_is(call->argv[i], "match") && more) {
+			if (!call_pattern(call, i + 1))
+				return false;
 			out->pattern = call->argv[i + 1];
 			out->all = glob_is_all(out->pattern);
 			continue;

@@ -115,9 +115,12 @@ void run_keys(struct call *call)
 				 .options = {
 					 .pattern = call->argv[1],
 					 .all = glob_is_all(call->argv[1]) } };
-	size_t place = reply_array_later(call->reply);
 	uint64_t cursor = 0;
+	size_t place;
 
+	if (!call_pattern(call, 1))
+		return;
+	place = reply_array_later(call->reply);
 	for (unsigned i = 0; i < STORE_STRIPES; i++) {
 		struct stripe *stripe = &call->store->stripes[i];
 

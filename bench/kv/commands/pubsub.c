@@ -25,6 +25,8 @@ static void reply_change(struct call *call, const char *what,
 static void subscribe(struct call *call, enum topic_kind kind, const char *what)
 {
 	for (size_t i = 1; i < call->argc; i++) {
+		if (kind == TOPIC_PATTERN && !call_pattern(call, i))
+			return;
 		if (!pubsub_subscribe(call->session, kind, call->argv[i])) {
 			call_no_memory(call);
 			return;
@@ -116,6 +118,8 @@ void run_pubsub_channels(struct call *call)
 			    bytes_shown(call->argv[1]), call->argv[1].data);
 		return;
 	}
+	if (call->argc == 3 && !call_pattern(call, 2))
+		return;
 	place = reply_array_later(call->reply);
 	pubsub_enter(call->session);
 	for (name = names_next(names, NULL); name;

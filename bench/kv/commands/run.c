@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "bench/kv/commands/logged.h"
+#include "bench/kv/store/glob.h"
 
 /* ---- replies of many commands --------------------------------------------------- */
 
@@ -26,6 +27,16 @@ void call_no_memory(struct call *call)
 {
 	call->no_memory = true;
 	REPLY_TEXT(call->reply, "-" NO_MEMORY);
+}
+
+bool call_pattern(struct call *call, size_t i)
+{
+	if (call->argv[i].size <= GLOB_MAX)
+		return true;
+	reply_error(call->reply,
+		    "ERR pattern has %zu bytes; allowed: at most %d",
+		    call->argv[i].size, GLOB_MAX);
+	return false;
 }
 
 void call_arity_error(struct reply *reply, const struct command *command)

@@ -5,12 +5,15 @@
 
 #include "bench/kv/resp/number.h"
 
+#define GLOB_MAX 1024
+
 /**
  * glob_match - tell whether a text matches a pattern
  * @pattern: *, ?, [abc], [^abc], [a-z], and \ before any character
  * @any_case: letters match in upper and lower case
  *
- * Takes time in proportion to the product of both sizes at most.
+ * Takes time in proportion to the product of both sizes at most. A pattern of a client that is
+ * matched under a lock has at most GLOB_MAX bytes.
  */
 bool glob_match(struct bytes pattern, struct bytes text, bool any_case);
 
