@@ -161,6 +161,56 @@ TEST(names__many__found)
 				 &all[i]);
 		names_remove(&names, &all[i]);
 		assert_null(names_find(&names, i / 2, all[i].bytes));
+		/* A table that was once large does not stay so. */
+		assert_true(names.size <= 8 || names.size <= 8 * names.count);
 	}
 	assert_null(names.buckets);
+}
+
+/* Add names, four of each hash. */
+static void add_many(struct names *names, struct name *all, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		all[i] = (struct name){ .hash = i / 4 };
+		assert_true(names_add(names, &all[i]));
+	}
+}
+
+/* The loop of pubsub_end(): a table becomes smaller while its names are removed. Return: how
+ * often the loop has begun at the first bucket. */
+static unsigned remove_all(struct names *names, unsigned count)
+{
+	struct name *name = names_next(names, NULL), *next;
+	unsigned rounds = 1, removed = 0;
+
+	for (; name; name = next) {
+		next = names_next(names, name);
+		names_remove(names, name);
+		removed++;
+		if (!next && names->count) {
+			next = names_next(names, NULL);
+			rounds++;
+		}
+	}
+	assert_int_equal(removed, count);
+	assert_null(names->buckets);
+	return rounds;
+}
+
+TEST(names_remove__while_visited__each_once_in_few_rounds)
+{
+	static struct name all[NAMES];
+	struct names names = { NULL, 0, 0 };
+	unsigned most = 0;
+
+	for (unsigned count = 1; count <= NAMES; count++) {
+		unsigned rounds;
+
+		add_many(&names, all, count);
+		rounds = remove_all(&names, count);
+		if (rounds > most)
+			most = rounds;
+	}
+	/* 1: no table was made smaller within a bucket, and the test shows nothing. */
+	assert_in_range(most, 2, 8);
 }

@@ -66,7 +66,8 @@ static void unsubscribe(struct call *call, enum topic_kind kind,
 		return;
 	if (!own)
 		reply_change(call, what, NULL);
-	for (; own; own = next) {
+	/* As in pubsub_end(), the table may become smaller. */
+	for (; own; own = next ? next : names_next(names, NULL)) {
 		struct topic *topic = ((struct subscription *)own)->topic;
 		struct blob *text = topic->text;
 		struct bytes name = { text->data, text->size };

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #define FIRST_SIZE 8u
+/* A table with fewer names than this part of its buckets is halved. It is then still far from
+ * growing again. */
+#define SPARSE 8u
 
 static struct name **bucket_of(const struct names *names, uint64_t hash)
 {
@@ -29,30 +32,30 @@ static void link_in(struct names *names, struct name *name)
 	*bucket = name;
 }
 
-/* Make the table larger. Return: false: there is none yet, and no memory for one. */
-static bool grow(struct names *names)
+/* Give the table another size. Without memory it stays as it is. */
+static void resize(struct names *names, size_t size)
 {
-	size_t size = names->size ? names->size * 2 : FIRST_SIZE;
-	struct names larger = { calloc(size, sizeof(struct name *)), size,
-				names->count };
+	struct names other = { calloc(size, sizeof(struct name *)), size,
+			       names->count };
 	struct name *name, *next;
 
-	if (!larger.buckets)
-		return names->buckets;
+	if (!other.buckets)
+		return;
 	for (size_t i = 0; i < names->size; i++) {
 		for (name = names->buckets[i]; name; name = next) {
 			next = name->next;
-			link_in(&larger, name);
+			link_in(&other, name);
 		}
 	}
 	free(names->buckets);
-	*names = larger;
-	return true;
+	*names = other;
 }
 
 bool names_add(struct names *names, struct name *name)
 {
-	if (names->count >= names->size && !grow(names))
+	if (names->count >= names->size)
+		resize(names, names->size ? names->size * 2 : FIRST_SIZE);
+	if (!names->buckets)
 		return false;
 	link_in(names, name);
 	names->count++;
@@ -66,10 +69,13 @@ void names_remove(struct names *names, struct name *name)
 	while (*link != name)
 		link = &(*link)->next;
 	*link = name->next;
-	if (--names->count)
-		return;
-	free(names->buckets);
-	*names = (struct names){ NULL, 0, 0 };
+	if (!--names->count) {
+		free(names->buckets);
+		*names = (struct names){ NULL, 0, 0 };
+	} else if (names->size > FIRST_SIZE &&
+		   names->count < names->size / SPARSE) {
+		resize(names, names->size / 2);
+	}
 }
 
 struct name *names_next(const struct names *names, const struct name *name)

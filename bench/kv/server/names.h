@@ -29,7 +29,9 @@ struct name *names_find(const struct names *names, uint64_t hash,
 /* names_add - add something, whose name is new. Return: false: no memory */
 bool names_add(struct names *names, struct name *name);
 
-/* names_remove - remove something; the last one frees the table */
+/* names_remove - remove something; the last one frees the table. The others may come into
+ * another order when the table becomes smaller: a loop over names that removes some of them
+ * begins again at its end, until it finds none */
 void names_remove(struct names *names, struct name *name);
 
 /* names_next - return the one after @name; of NULL, the first one. NULL: there is none */

@@ -228,7 +228,10 @@ static void remove_all(struct session *session, enum topic_kind kind)
 	struct names *names = &session->subscriptions.names[kind];
 	struct name *name = names_next(names, NULL), *next;
 
-	for (unsigned removed = 0; name; name = next) {
+	/* A table that becomes smaller may bring a name before the next one. That happens once
+	 * for each halving, so that all rounds together take linear time. */
+	for (unsigned removed = 0; name;
+	     name = next ? next : names_next(names, NULL)) {
 		next = names_next(names, name);
 		remove_one(session, kind, (struct subscription *)name);
 		if (++removed % END_BATCH == 0) {
