@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Parse an integer of at most 19 digits. Return: 0; -EPROTO. */
+/* Parse an integer of 64 bits, of at most 19 digits. Return: 0; -EPROTO. */
 static int parse_integer(const char *text, size_t size, int64_t *out)
 {
 	bool negative = size > 0 && text[0] == '-';
@@ -20,7 +20,9 @@ static int parse_integer(const char *text, size_t size, int64_t *out)
 			return -EPROTO;
 		value = value * 10 + (uint64_t)(text[i] - '0');
 	}
-	*out = negative ? -(int64_t)value : (int64_t)value;
+	if (value > (uint64_t)INT64_MAX + negative)
+		return -EPROTO;
+	*out = (int64_t)(negative ? -value : value);
 	return 0;
 }
 

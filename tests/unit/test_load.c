@@ -121,6 +121,17 @@ TEST(reply_read__cut_anywhere__same_replies)
 	}
 }
 
+TEST(reply_read__outermost_integers__accepted)
+{
+	static const char text[] = ":-9223372036854775808\r\n"
+				   ":9223372036854775807\r\n";
+	struct reply replies[PARTS_MAX];
+
+	assert_int_equal(read_all(text, sizeof(text) - 1, 0, replies), 2);
+	assert_int_equal(replies[0].kind, REPLY_INTEGER);
+	assert_int_equal(replies[1].kind, REPLY_INTEGER);
+}
+
 TEST(reply_read__malformed__EPROTO_wherever_it_is_cut)
 {
 	static const char *const texts[] = {
@@ -140,6 +151,8 @@ TEST(reply_read__malformed__EPROTO_wherever_it_is_cut)
 		"_\r\n",
 		"$536870913\r\n",
 		":99999999999999999999\r\n",
+		":9223372036854775808\r\n",
+		":-9223372036854775809\r\n",
 	};
 	struct reply replies[PARTS_MAX];
 
