@@ -70,11 +70,14 @@ int drive_open(struct drive *drive, const struct sockaddr *address,
 	drive->connection =
 		calloc(drive->connections, sizeof(*drive->connection));
 	drive->buffer = malloc(BUFFER_BYTES);
-	drive->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!drive->connection || !drive->buffer || drive->epoll < 0)
+	if (!drive->connection || !drive->buffer)
 		return -ENOMEM;
 	for (unsigned i = 0; i < drive->connections; i++)
 		drive->connection[i].fd = -1;
+	*step = "cannot watch connections to";
+	drive->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (drive->epoll < 0)
+		return -errno;
 	for (unsigned i = 0; !err && i < drive->connections; i++)
 		err = open_one(drive, i, step, address, size, ask);
 	return err;

@@ -163,25 +163,48 @@ static bool read_instructions(const struct server *server, uint64_t *out)
 
 /* ---- begin and end --------------------------------------------------------------- */
 
+/* Instructions of only some threads would mislead. */
+static void start_groups(struct server *server)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < server->groups; i++)
+		err = perf_group_start(server->group[i]);
+	if (!err)
+		return;
+	close_groups(server);
+	snprintf(server->counter_why, sizeof(server->counter_why),
+		 "the counters do not start: %s", strerror(-err));
+}
+
 void server_begin(struct server *server)
 {
+	int err;
+
 	if (!server->pid)
 		return;
-	for (unsigned i = 0; i < server->groups; i++)
-		perf_group_start(server->group[i]);
-	threads_usage_read(server->pid, &server->begin);
+	start_groups(server);
+	err = threads_usage_read(server->pid, &server->begin);
+	server->begun = !err;
+	if (err)
+		snprintf(server->why, sizeof(server->why),
+			 "process %d, at the start of the measurement: %s",
+			 (int)server->pid, strerror(-err));
 }
 
 struct server_usage server_end(struct server *server)
 {
 	struct server_usage usage = { 0 };
 	struct threads_usage end;
-	int err = server->pid ? threads_usage_read(server->pid, &end) : -ESRCH;
+	int err;
 
+	if (!server->pid || !server->begun)
+		return usage;
+	err = threads_usage_read(server->pid, &end);
 	if (err) {
-		if (server->pid)
-			snprintf(server->why, sizeof(server->why),
-				 "process %d has ended", (int)server->pid);
+		snprintf(server->why, sizeof(server->why),
+			 "process %d, at the end of the measurement: %s",
+			 (int)server->pid, strerror(-err));
 		return usage;
 	}
 	usage.counted = read_instructions(server, &usage.instructions);

@@ -19,6 +19,7 @@ struct perf_group;
  * @group, @groups: a counter of instructions for each thread that the process has at the
  *                  start of the measurement
  * @counter_why: why instructions are not counted, or ""
+ * @begun: @begin was read
  * @begin: CPU time and switches at the start
  */
 struct server {
@@ -27,6 +28,7 @@ struct server {
 	struct perf_group **group;
 	unsigned groups;
 	char counter_why[160];
+	bool begun;
 	struct threads_usage begin;
 };
 
@@ -55,7 +57,7 @@ void server_check(struct server *server);
 /* server_prepare - open the counters of instructions */
 void server_prepare(struct server *server);
 
-/* server_begin - begin to measure */
+/* server_begin - begin to measure. Without success, @why or @counter_why says why */
 void server_begin(struct server *server);
 
 /* server_end - return what the server has used since server_begin() */
