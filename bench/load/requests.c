@@ -108,12 +108,29 @@ static uint64_t whole(uint64_t count, unsigned batch)
 	return (count + batch - 1) / batch * batch;
 }
 
+/* A bit for each key that was chosen. */
+struct chosen {
+	uint8_t *bits;
+	uint64_t count;
+};
+
+static void add_chosen(struct chosen *chosen, uint64_t key)
+{
+	uint8_t bit = (uint8_t)(1u << key % 8);
+
+	if (!chosen->bits || (chosen->bits[key / 8] & bit))
+		return;
+	chosen->bits[key / 8] |= bit;
+	chosen->count++;
+}
+
 int requests_make(struct requests *requests, const struct request_mix *mix)
 {
 	uint64_t request_bytes =
 		HEAD_BYTES + (mix->parts[REQUEST_SET] ? mix->value_size : 0);
 	uint64_t count = 2 * mix->keys;
 	struct random random = { mix->seed };
+	struct chosen chosen = { NULL, 0 };
 
 	if (count < REQUESTS_MIN)
 		count = REQUESTS_MIN;
@@ -122,11 +139,23 @@ int requests_make(struct requests *requests, const struct request_mix *mix)
 	count = whole(count, mix->batch);
 	if (allocate(requests, count, request_bytes, mix->batch))
 		return -ENOMEM;
+	if (count < 2 * mix->keys) {
+		chosen.bits = calloc(mix->keys / 8 + 1, 1);
+		if (!chosen.bits) {
+			requests_free(requests);
+			return -ENOMEM;
+		}
+	}
 	for (uint64_t i = 0; i < count; i++) {
 		enum request_kind kind = choose(&random, mix);
+		uint64_t key = random_below(&random, mix->keys);
 
-		add(requests, i, kind, random_below(&random, mix->keys), mix);
+		add(requests, i, kind, key, mix);
+		if (kind != REQUEST_PING)
+			add_chosen(&chosen, key);
 	}
+	requests->keys = chosen.count;
+	free(chosen.bits);
 	return 0;
 }
 

@@ -44,6 +44,7 @@ struct request_mix {
  * @kind: an enum request_kind for each
  * @batches: number of batches
  * @batch: requests of a batch
+ * @keys: different keys, if the requests for all were too large; else 0
  */
 struct requests {
 	char *bytes;
@@ -51,12 +52,14 @@ struct requests {
 	uint8_t *kind;
 	uint32_t batches;
 	unsigned batch;
+	uint64_t keys;
 };
 
 /**
  * requests_make - encode random requests
  *
- * Requests that would not fit into 128 MiB are left out, except those of one batch.
+ * Requests that would not fit into 128 MiB are left out, except those of one batch. If fewer
+ * than two for each key are left, @keys says how many keys they have.
  * Return: 0; -ENOMEM.
  */
 int requests_make(struct requests *requests, const struct request_mix *mix);

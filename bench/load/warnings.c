@@ -66,6 +66,12 @@ void warnings_find(const struct drive *drive, struct warnings *out)
 	out->count = 0;
 	if (!drive->elapsed_ns)
 		return;
+	if (drive->requests->keys)
+		add(out,
+		    "only %" PRIu64 " of the keys were used: the requests for "
+		    "more exceed 128 MiB. Use a smaller --value-size, or fewer "
+		    "--keys",
+		    drive->requests->keys);
 	find_late(drive, out);
 	if (drive->rate > 0 &&
 	    (double)drive->answered < ACHIEVED * (double)drive->arrived)

@@ -247,6 +247,46 @@ TEST(requests_make__large_values__one_batch_at_least)
 	requests_free(&requests);
 }
 
+/* Count the different keys of SET. */
+static unsigned different_keys(const struct requests *requests)
+{
+	unsigned all = requests->batches * requests->batch, count = 0;
+	long size;
+
+	for (unsigned i = 0, j; i < all; i++) {
+		const char *key =
+			word(requests->bytes + requests->at[i], 1, &size);
+
+		for (j = 0; j < i; j++)
+			if (!memcmp(key,
+				    word(requests->bytes + requests->at[j], 1,
+					 &size),
+				    16))
+				break;
+		count += j == i;
+	}
+	return count;
+}
+
+TEST(requests_make__too_large_for_all_keys__says_how_many)
+{
+	struct request_mix mix = { .parts = { 0, 1, 0, 0 },
+				   .keys = 200,
+				   .value_size = UINT64_C(1) << 20,
+				   .seed = 1,
+				   .batch = 1 };
+	struct requests requests;
+
+	assert_int_equal(requests_make(&requests, &mix), 0);
+	assert_in_range(requests.keys, 50, 127);
+	assert_int_equal(requests.keys, different_keys(&requests));
+	requests_free(&requests);
+	mix.keys = 60;
+	assert_int_equal(requests_make(&requests, &mix), 0);
+	assert_int_equal(requests.keys, 0);
+	requests_free(&requests);
+}
+
 TEST(requests_make_all__keys__each_once_in_order)
 {
 	struct requests requests;
