@@ -69,7 +69,8 @@ static int select_both(struct user *it)
 {
 	struct world *w = it->object;
 
-	return skua_select(w->cases, CASES, 0, SKUA_FOREVER_NS);
+	return skua_select(w->cases, CASES, SKUA_SELECT_IN_ORDER,
+			   SKUA_FOREVER_NS);
 }
 
 static int wait_for_group(struct user *it)
@@ -77,7 +78,7 @@ static int wait_for_group(struct user *it)
 	return skua_group_wait(&((struct world *)it->object)->group);
 }
 
-/* A select has claimed the right to wait by the time it waits for the event. */
+/* A select in order has claimed the right to wait by the time it waits for the event. */
 static void wait_until_armed(struct world *w)
 {
 	wait_for_waiters(&w->event.waiters, 1);
