@@ -134,6 +134,9 @@ SKUA_API int skua_channel_receive_poll(struct skua_task *self,
  * @channel: borrowed
  * @item: receives a copy
  *
+ * While callers on other CPUs take items or room at the same time, a call may spin for some
+ * microseconds, as the other forms may.
+ *
  * Threads: any. Blocks: never, except for a lock that is held while items are copied
  * for others that wait. Allocates: nothing.
  * Order: as skua_channel_receive().
