@@ -275,7 +275,7 @@ static void refuse(struct connection *c, const char *error)
 	reply_error(&c->session.reply, "ERR %s", error);
 	if (!send_replies(c) || skua_io_shutdown(c->io, SHUT_WR))
 		return;
-	for (int i = 0; i < 64; i++)
+	for (int i = 0; i < DRAINED; i++)
 		if (skua_io_read(c->io, c->in, c->room, deadline_ns) <= 0)
 			return;
 }

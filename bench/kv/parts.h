@@ -13,6 +13,8 @@
 #define BATCH_ROOM 16384u /* for commands that come together */
 /* Replies that are sent before further commands of the batch run. */
 #define SEND_AT 65536u
+/* Reads, at most, after an error that ends a connection. */
+#define DRAINED 64
 
 /**
  * struct connection - a client, and its socket

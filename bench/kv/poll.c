@@ -21,8 +21,6 @@
 #include "bench/kv/parts.h"
 
 #define SECOND UINT64_C(1000000000)
-/* Reads after an error that ends a connection, as in connection.c. */
-#define DRAINED 64
 
 struct task;
 

@@ -246,19 +246,24 @@ static void run_locked(struct call *call, const uint64_t *hash)
 	}
 }
 
+static struct call call_of(struct session *session,
+			   const struct command *command, size_t argc,
+			   const struct bytes *argv)
+{
+	return (struct call){ .session = session,
+			      .server = session->server,
+			      .store = session->server->store,
+			      .reply = &session->reply,
+			      .command = command,
+			      .argc = argc,
+			      .argv = argv };
+}
+
 void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		 const uint64_t *hash)
 {
 	const struct command *command = permitted(session, argc, argv);
-	struct call call = { session,
-			     session->server,
-			     session->server->store,
-			     &session->reply,
-			     command,
-			     argc,
-			     argv,
-			     { { NULL, 0 }, 0 },
-			     false };
+	struct call call = call_of(session, command, argc, argv);
 
 	if (!command) {
 		session->transaction.failed = session->transaction.active;
@@ -283,15 +288,7 @@ bool command_replay(struct session *session, size_t argc,
 		    const struct bytes *argv)
 {
 	const struct command *command = command_find(argv[0]);
-	struct call call = { session,
-			     session->server,
-			     session->server->store,
-			     &session->reply,
-			     command,
-			     argc,
-			     argv,
-			     { { NULL, 0 }, 0 },
-			     false };
+	struct call call = call_of(session, command, argc, argv);
 
 	if (!command || !(command->flags & COMMAND_WRITE) ||
 	    !command_arity_fits(command, argc))
