@@ -49,6 +49,9 @@
 #define CLOSED UINT64_C(1)
 #define TICKET UINT64_C(2)
 
+/* Another caller has taken the ticket. No public function returns it. */
+#define LOST 1
+
 WAIT_SHOWN(skua_channel, area_channel, tail);
 WAIT_SHOWN(skua_channel, area_channel, head);
 WAIT_SHOWN(skua_channel, area_channel, mask);
@@ -137,42 +140,65 @@ static int refuse(void)
 	return -EPIPE;
 }
 
-/* @locked: under a list lock. Return: 0; -EAGAIN (full); -EPIPE (closed). */
-static int send_now(struct skua_channel *channel, const void *item, bool locked)
+/* Try to send at the word @tail of the tickets, which is read again as it changes. Return: 0;
+ * -EAGAIN (full); -EPIPE (closed); LOST. */
+static inline __attribute__((always_inline)) int
+send_at(struct skua_channel *channel, const void *item, uint64_t *tail)
 {
-	/* Relaxed: the compare-exchange decides. */
-	uint64_t tail = atomic_load_relaxed(tail_of(channel));
-
 	/* The loop repeats when another sender has taken the ticket. */
-	while (!(tail & CLOSED)) {
-		uint64_t ticket = tail / TICKET;
+	while (!(*tail & CLOSED)) {
+		uint64_t ticket = *tail / TICKET;
 		struct slot *slot = slot_of(channel, ticket);
 		/* Acquire: the receive from this slot. Pairs with
-		 * receive_now(). */
+		 * receive_at(). */
 		uint64_t ready = atomic_load_acquire(&slot->ready);
-		uint64_t seen = tail;
+		uint64_t seen = *tail;
 
 		if (ready != ticket) {
-			/* Relaxed: as above. */
-			tail = atomic_load_relaxed(tail_of(channel));
-			if (tail == seen)
+			/* Relaxed: the compare-exchange decides. */
+			*tail = atomic_load_relaxed(tail_of(channel));
+			if (*tail == seen)
 				return -EAGAIN;
-		} else if (atomic_cas_relaxed(tail_of(channel), &tail,
-					      tail + TICKET)) {
+		} else if (atomic_cas_relaxed(tail_of(channel), tail,
+					      *tail + TICKET)) {
 			/* Relaxed: the slot's number orders the item. */
 			item_copy(slot->item, item, channel->item_bytes);
-			/* Release: the item. Pairs with receive_now(). A
+			/* Release: the item. Pairs with receive_at(). A
 			 * read-modify-write, for the fence in settle(). */
 			atomic_exchange_release(&slot->ready, ticket + 1);
 			return 0;
-		} else if (!locked) {
-			tail = stand_back(tail_of(channel), tail);
+		} else {
+			return LOST;
 		}
 	}
 	/* Acquire: what was done before the close. Pairs with
 	 * skua_channel_close(). */
 	(void)atomic_load_acquire(tail_of(channel));
 	return refuse();
+}
+
+/* Not inlined, so that a send that loses no ticket saves no registers for it. */
+static __attribute__((noinline)) int
+send_contended(struct skua_channel *channel, const void *item, uint64_t tail)
+{
+	int code;
+
+	/* The loop repeats when another sender has taken the ticket. */
+	do {
+		tail = stand_back(tail_of(channel), tail);
+		code = send_at(channel, item, &tail);
+	} while (code == LOST);
+	return code;
+}
+
+/* Return: 0; -EAGAIN (full); -EPIPE (closed). */
+static inline int send_now(struct skua_channel *channel, const void *item)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t tail = atomic_load_relaxed(tail_of(channel));
+	int code = send_at(channel, item, &tail);
+
+	return code == LOST ? send_contended(channel, item, tail) : code;
 }
 
 /* Has the channel no items, also none that a sender is still writing? */
@@ -185,39 +211,62 @@ static bool drained(const struct skua_channel *channel, uint64_t head)
 	return tail == (head | CLOSED);
 }
 
-/* @locked: under a list lock. Return: 0; -EAGAIN (empty); -EPIPE (closed, and drained). */
-static HOT int receive_now(struct skua_channel *channel, void *item,
-			   bool locked)
+/* Try to receive at the word @head of the tickets, which is read again as it changes. Return:
+ * 0; -EAGAIN (empty); -EPIPE (closed, and drained); LOST. */
+static inline __attribute__((always_inline)) int
+receive_at(struct skua_channel *channel, void *item, uint64_t *head)
 {
-	/* Relaxed: the compare-exchange decides. */
-	uint64_t head = atomic_load_relaxed(head_of(channel));
-
 	/* The loop repeats when another receiver has taken the ticket. */
 	for (;;) {
-		uint64_t ticket = head / TICKET;
+		uint64_t ticket = *head / TICKET;
 		struct slot *slot = slot_of(channel, ticket);
-		/* Acquire: the item. Pairs with send_now(). */
+		/* Acquire: the item. Pairs with send_at(). */
 		uint64_t ready = atomic_load_acquire(&slot->ready);
-		uint64_t seen = head;
+		uint64_t seen = *head;
 
 		if (ready != ticket + 1) {
-			/* Relaxed: as above. */
-			head = atomic_load_relaxed(head_of(channel));
-			if (head == seen)
-				return drained(channel, head) ? refuse()
-							      : -EAGAIN;
-		} else if (atomic_cas_relaxed(head_of(channel), &head,
-					      head + TICKET)) {
+			/* Relaxed: the compare-exchange decides. */
+			*head = atomic_load_relaxed(head_of(channel));
+			if (*head == seen)
+				return drained(channel, *head) ? refuse()
+							       : -EAGAIN;
+		} else if (atomic_cas_relaxed(head_of(channel), head,
+					      *head + TICKET)) {
+			/* Relaxed: the slot's number orders the item. */
 			item_copy(item, slot->item, channel->item_bytes);
-			/* Release: the item was read. Pairs with send_now(). A
+			/* Release: the item was read. Pairs with send_at(). A
 			 * read-modify-write, for the fence in settle(). */
 			atomic_exchange_release(&slot->ready,
 						ticket + channel->mask + 1);
 			return 0;
-		} else if (!locked) {
-			head = stand_back(head_of(channel), head);
+		} else {
+			return LOST;
 		}
 	}
+}
+
+/* As send_contended(). */
+static __attribute__((noinline)) int
+receive_contended(struct skua_channel *channel, void *item, uint64_t head)
+{
+	int code;
+
+	/* The loop repeats when another receiver has taken the ticket. */
+	do {
+		head = stand_back(head_of(channel), head);
+		code = receive_at(channel, item, &head);
+	} while (code == LOST);
+	return code;
+}
+
+/* Return: 0; -EAGAIN (empty); -EPIPE (closed, and drained). */
+static inline int receive_now(struct skua_channel *channel, void *item)
+{
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t head = atomic_load_relaxed(head_of(channel));
+	int code = receive_at(channel, item, &head);
+
+	return code == LOST ? receive_contended(channel, item, head) : code;
 }
 
 /* ---- on behalf of those that wait -------------------------------------------- */
@@ -241,12 +290,28 @@ typedef int transfer(struct skua_channel *channel, void *item);
 
 static int send_locked(struct skua_channel *channel, void *item)
 {
-	return send_now(channel, item, true);
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t tail = atomic_load_relaxed(tail_of(channel));
+	int code;
+
+	/* The loop repeats when another sender has taken the ticket. */
+	do {
+		code = send_at(channel, item, &tail);
+	} while (code == LOST);
+	return code;
 }
 
-static int receive_locked(struct skua_channel *channel, void *item)
+static HOT int receive_locked(struct skua_channel *channel, void *item)
 {
-	return receive_now(channel, item, true);
+	/* Relaxed: the compare-exchange decides. */
+	uint64_t head = atomic_load_relaxed(head_of(channel));
+	int code;
+
+	/* The loop repeats when another receiver has taken the ticket. */
+	do {
+		code = receive_at(channel, item, &head);
+	} while (code == LOST);
+	return code;
 }
 
 /* Return: the result of a send at this moment. */
@@ -520,7 +585,7 @@ int skua_channel_init(struct skua_channel *channel, void *memory,
 
 static inline int receive(struct skua_channel *channel, void *item)
 {
-	int code = receive_now(channel, item, false);
+	int code = receive_now(channel, item);
 
 	if (code == 0)
 		settle(channel);
@@ -534,7 +599,7 @@ int skua_channel_receive_try(struct skua_channel *channel, void *item)
 
 static inline int send_through(struct skua_channel *channel, const void *item)
 {
-	int code = send_now(channel, item, false);
+	int code = send_now(channel, item);
 
 	if (code == 0)
 		settle(channel);
@@ -625,7 +690,7 @@ int skua_channel_close(struct skua_channel *channel)
 {
 	if (!channel)
 		return -EINVAL;
-	/* Release: what the caller did before. Pairs with send_now() and
+	/* Release: what the caller did before. Pairs with send_at() and
 	 * drained(). */
 	if (atomic_fetch_or_release(tail_of(channel), CLOSED) & CLOSED) {
 		/* As in refuse(). */
