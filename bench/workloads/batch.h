@@ -9,6 +9,7 @@
 #define SKUA_BENCH_WORKLOADS_BATCH_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/cli/args.h"
@@ -53,5 +54,30 @@ static inline int batch_run(struct skua_runtime *rt, struct skua_task *task,
 	err = skua_task_spawn(rt, task);
 	return err == 0 ? skua_runtime_drain(rt) : err;
 }
+
+/**
+ * struct batch_driver - a task that spawns batches, and joins each
+ * @task:  of the library; first: cast back
+ * @spawn: spawn a batch. Return: 0 or a negative errno
+ * @join:  join what is left of the batch. Return: 0; -EAGAIN, and the task is woken; another
+ *         negative errno
+ * @state: passed to both
+ *
+ * The others are private.
+ */
+struct batch_driver {
+	struct skua_task task;
+	int (*spawn)(void *state);
+	int (*join)(struct skua_task *self, void *state);
+	void *state;
+	uint64_t left; /* batches */
+	bool spawned;  /* the batch has been spawned */
+	int err;
+};
+
+/* batch_drive - run @repeat batches one after the other, inside @driver. Return: 0 or a
+ * negative errno */
+int batch_drive(struct skua_runtime *rt, struct batch_driver *driver,
+		uint64_t repeat);
 
 #endif

@@ -26,16 +26,10 @@ struct bench_fiber {
 };
 
 struct fibers {
-	struct skua_task driver; /* of fiber_spawn; first: cast back */
 	struct skua_runtime *rt;
 	struct fiber_options options;
 	struct bench_fiber *fibers;
-
-	/* Used by the driver alone. */
-	uint64_t batches; /* batches that are done */
-	uint64_t joined;  /* joined fibers of this batch */
-	bool spawned;     /* all fibers of this batch were spawned */
-	int err;
+	uint64_t joined; /* fibers of this batch, by the task of fiber_spawn */
 };
 
 static void run_fiber(struct skua_fiber *self)
@@ -83,54 +77,38 @@ static int yield_round(struct workload_run *run)
 
 /* ---- fiber_spawn --------------------------------------------------------- */
 
-/* Spawn a batch, or go on joining it if it was spawned. */
-static int driver_step(struct fibers *s)
+static int spawn_batch(void *state)
 {
+	struct fibers *s = state;
+
+	s->joined = 0;
+	return spawn_all(s);
+}
+
+static int join_batch(struct skua_task *self, void *state)
+{
+	struct fibers *s = state;
 	int err = 0;
 
-	if (!s->spawned) {
-		err = spawn_all(s);
-		s->joined = 0;
-		s->spawned = err == 0;
-		return err;
-	}
 	while (err == 0 && s->joined < s->options.batch.tasks) {
 		struct bench_fiber *f = &s->fibers[s->joined];
 
-		err = skua_task_join_poll(&s->driver, &f->fiber.task);
+		err = skua_task_join_poll(self, &f->fiber.task);
 		s->joined += err == 0;
 	}
-	if (err != 0)
-		return err;
-	s->spawned = false;
-	s->batches++;
-	return 0;
-}
-
-static enum skua_poll poll_driver(struct skua_task *self)
-{
-	struct fibers *s = (struct fibers *)self;
-	int err = 0;
-
-	while (err == 0 && s->batches < s->options.batch.repeat)
-		err = driver_step(s);
-	if (err == -EAGAIN)
-		return SKUA_PENDING;
-	s->err = err;
-	return SKUA_DONE;
+	return err;
 }
 
 static int spawn_round(struct workload_run *run)
 {
 	struct fibers *s = run->state;
-	int err;
+	struct batch_driver driver = {
+		.spawn = spawn_batch,
+		.join = join_batch,
+		.state = s,
+	};
 
-	s->batches = 0;
-	skua_task_init(&s->driver, poll_driver);
-	err = skua_task_spawn(s->rt, &s->driver);
-	if (err == 0)
-		err = skua_task_join(&s->driver);
-	return err == 0 ? s->err : err;
+	return batch_drive(s->rt, &driver, s->options.batch.repeat);
 }
 
 /* ---- for both ------------------------------------------------------------ */

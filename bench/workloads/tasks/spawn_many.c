@@ -41,18 +41,13 @@ struct spawn_options {
 };
 
 struct spawn_many {
-	struct skua_task driver; /* of spawn_many_worker; first: cast back */
 	struct skua_runtime *rt;
 	struct spawn_options options;
 	struct empty_tasks tasks;
 	struct skua_group group;
 	struct background_load *load; /* NULL: none */
-
-	/* Used by the driver alone. */
-	uint64_t batches; /* batches that are done */
-	uint64_t joined;  /* joined tasks of this batch */
-	bool spawned;     /* all tasks of this batch were spawned */
-	int err;
+	/* Tasks of this batch, by the task of spawn_many_worker. */
+	uint64_t joined;
 };
 
 static int spawn(struct spawn_many *s, struct skua_task *task)
@@ -110,63 +105,38 @@ static int round_outside(struct workload_run *run)
 
 /* ---- from inside a task -------------------------------------------------- */
 
-static int join_all_poll(struct spawn_many *s)
+static int spawn_batch(void *state)
 {
+	struct spawn_many *s = state;
+
+	s->joined = 0;
+	return spawn_all(s);
+}
+
+static int join_batch(struct skua_task *self, void *state)
+{
+	struct spawn_many *s = state;
 	int err = 0;
 
 	if (s->options.await == AWAIT_GROUP)
-		return skua_group_wait_poll(&s->driver, &s->group);
+		return skua_group_wait_poll(self, &s->group);
 	while (err == 0 && s->joined < s->tasks.count) {
-		err = skua_task_join_poll(&s->driver,
-					  &s->tasks.task[s->joined].task);
+		err = skua_task_join_poll(self, &s->tasks.task[s->joined].task);
 		s->joined += err == 0;
 	}
 	return err;
 }
 
-/* Spawn a batch, or go on joining it if it was spawned. */
-static int driver_step(struct spawn_many *s)
-{
-	int err;
-
-	if (!s->spawned) {
-		err = spawn_all(s);
-		s->joined = 0;
-		s->spawned = err == 0;
-		return err;
-	}
-	err = join_all_poll(s);
-	if (err != 0)
-		return err;
-	s->spawned = false;
-	s->batches++;
-	return 0;
-}
-
-static enum skua_poll poll_driver(struct skua_task *self)
-{
-	struct spawn_many *s = (struct spawn_many *)self;
-	int err = 0;
-
-	while (err == 0 && s->batches < s->options.batch.repeat)
-		err = driver_step(s);
-	if (err == -EAGAIN)
-		return SKUA_PENDING;
-	s->err = err;
-	return SKUA_DONE;
-}
-
 static int round_inside(struct workload_run *run)
 {
 	struct spawn_many *s = run->state;
-	int err;
+	struct batch_driver driver = {
+		.spawn = spawn_batch,
+		.join = join_batch,
+		.state = s,
+	};
 
-	s->batches = 0;
-	skua_task_init(&s->driver, poll_driver);
-	err = skua_task_spawn(s->rt, &s->driver);
-	if (err == 0)
-		err = skua_task_join(&s->driver);
-	return err == 0 ? s->err : err;
+	return batch_drive(s->rt, &driver, s->options.batch.repeat);
 }
 
 /* ---- for all variants ---------------------------------------------------- */
