@@ -125,6 +125,7 @@ static struct io_call receive_call(struct skua_io io, struct msghdr *message,
 		.io = io,
 		.way = IO_READ,
 		.cost = 1,
+		.aside = flags & (MSG_ERRQUEUE | MSG_OOB | MSG_PEEK),
 		.buffer = message,
 		.flags = flags,
 	};

@@ -44,11 +44,13 @@ static HOT int arm(struct io_call *call, struct skua_wait *wait,
 	return code;
 }
 
-/* Try, and wait if the try finds nothing. The caller has claimed the direction.
+/* Try, and wait if the try finds nothing. The caller has claimed the direction. A call aside
+ * says so in the stage of its wait.
  * @ready: the try may succeed */
 static int attempt(struct io_call *call, struct skua_wait *wait, bool ready,
 		   int give_up)
 {
+	wait->stage = call->aside;
 	/* The loop repeats when an event came during the try. */
 	for (;;) {
 		ssize_t result = ready ? call->operation(call) : -EAGAIN;
@@ -65,7 +67,7 @@ static int attempt(struct io_call *call, struct skua_wait *wait, bool ready,
 		if (code == 0)
 			return -EAGAIN;
 		if (code != -EAGAIN) {
-			leave(call, true);
+			leave(call, !call->aside);
 			return code;
 		}
 		slot_retry(call->slot, call->way);
@@ -73,12 +75,14 @@ static int attempt(struct io_call *call, struct skua_wait *wait, bool ready,
 	}
 }
 
-/* The step of a wait that is armed, or was chosen, and not granted yet. */
-static int wait_on(struct skua_wait *wait, enum io_direction way, int give_up)
+/* The step of a wait that is armed, or was chosen, and not granted yet. @bits: of
+ * slot_withdraw() */
+static int wait_on(struct skua_wait *wait, enum io_direction way, int give_up,
+		   uint64_t bits)
 {
 	if (!give_up)
 		return -EAGAIN;
-	if (slot_withdraw(slot_of(wait), way, (uint32_t)wait->code)) {
+	if (slot_withdraw(slot_of(wait), way, (uint32_t)wait->code, bits)) {
 		wait_withdraw_alone(wait);
 		return give_up;
 	}
@@ -110,7 +114,7 @@ static HOT int step(struct skua_wait *wait, void *object, enum io_direction way,
 	if (granted && wait->given == BY_CLOSE)
 		return -EBADF;
 	if (!granted && await_armed(wait)) {
-		code = wait_on(wait, way, give_up);
+		code = wait_on(wait, way, give_up, wait->stage ? IO_READY : 0);
 		/* A withdrawal that must have no effect, as in a select, gives
 		 * -ECANCELED. */
 		return code == -ETIMEDOUT ? last_try(call, wait) : code;
@@ -161,7 +165,7 @@ static int sleep_step(struct skua_wait *wait, void *object,
 	if (granted)
 		return -EBADF;
 	if (await_armed(wait))
-		return wait_on(wait, way, give_up);
+		return wait_on(wait, way, give_up, 0);
 	code = slot_claim(call->slot, way, call->io.serial, &ready);
 	if (code)
 		return code;
@@ -297,7 +301,7 @@ static inline ssize_t try_now(struct io_call *call)
 	if (code)
 		return code;
 	result = call->operation(call);
-	leave(call, call->empty || result == -EAGAIN);
+	leave(call, call->empty || (result == -EAGAIN && !call->aside));
 	return result;
 }
 

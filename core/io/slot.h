@@ -23,7 +23,9 @@
  * system call, by the claim, and set again after it, by the leave, unless the call has found
  * the descriptor empty. So an event that comes during the call stays. (A call that cleared
  * READY after its read would erase an event that came in between, and the next call would
- * wait for ever.) Both sides use read-modify-writes, so that one of two things happens. The
+ * wait for ever.) A call that looks for something else than other calls do, such as the
+ * errors of a socket, may find nothing in a descriptor that is not empty. It always sets READY
+ * when it ends. Both sides use read-modify-writes, so that one of two things happens. The
  * event is the earlier one: the claim sees it, and its acquire makes the system call see
  * what the event announced. Or the claim is the earlier one: then READY is set when the
  * caller tries to arm, which fails.
@@ -256,9 +258,10 @@ static inline int slot_arm(struct io_slot *slot, enum io_direction way,
 	return 0;
 }
 
-/* slot_withdraw - take a wait back; by its waiter. Return: false if it was chosen. */
+/* slot_withdraw - take a wait back; by its waiter. @bits: IO_READY: the next call tries; or 0.
+ * Return: false if it was chosen. */
 static inline bool slot_withdraw(struct io_slot *slot, enum io_direction way,
-				 uint32_t serial)
+				 uint32_t serial, uint64_t bits)
 {
 	/* Relaxed: the compare-exchange decides. */
 	uint64_t word = atomic_load_relaxed(&slot->word[way]);
@@ -270,7 +273,7 @@ static inline bool slot_withdraw(struct io_slot *slot, enum io_direction way,
 		if (!slot_open(word, serial) || (word & IO_OWNER) != IO_ARMED)
 			return false;
 	} while (!atomic_cas_release(&slot->word[way], &word,
-				     word & ~(IO_OWNER | IO_DELAYED)));
+				     (word & ~(IO_OWNER | IO_DELAYED)) | bits));
 	return true;
 }
 

@@ -283,6 +283,9 @@ SKUA_API ssize_t skua_io_writev_try(struct skua_io io,
  * @flags: of recvmsg(), such as MSG_PEEK
  * @deadline_ns: as for skua_io_read()
  *
+ * A call with MSG_ERRQUEUE, MSG_OOB or MSG_PEEK that finds nothing does not hold up the next
+ * read, even if there are other bytes.
+ *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
  * Return: as skua_io_read(); 0 may also be an empty datagram. -EINVAL if @message is NULL.

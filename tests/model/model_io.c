@@ -168,7 +168,7 @@ static void detaches_and_attaches(void)
 		       0);
 	explore_assert(
 		slot_arm(&the_slot, IO_READ, wait, IO_DELAYED | IO_READY) == 0);
-	explore_assert(slot_withdraw(&the_slot, IO_READ, again.serial));
+	explore_assert(slot_withdraw(&the_slot, IO_READ, again.serial, 0));
 }
 
 /* Any thread may attach it as soon as it is detached. */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* test_io_messages.c - messages that other calls do not see */
+#include <arpa/inet.h>
+
+#include "tests/unit/pairs.h"
+
+#define SOON_NS UINT64_C(3000000)
+
+struct receive {
+	struct skua_io io;
+	int flags;
+	uint64_t after_ns; /* until it gives up; 0: never */
+};
+
+static int receive_aside(struct user *it)
+{
+	const struct receive *receive = it->object;
+	char data[8], control[512];
+	struct iovec in = { data, sizeof(data) };
+	struct msghdr message = { .msg_iov = &in,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	uint64_t deadline_ns = receive->after_ns
+				       ? skua_now_ns() + receive->after_ns
+				       : SKUA_FOREVER_NS;
+
+	if (receive->flags & MSG_DONTWAIT)
+		return (int)skua_io_recvmsg_try(receive->io, &message,
+						receive->flags);
+	return (int)skua_io_recvmsg(receive->io, &message, receive->flags,
+				    deadline_ns);
+}
+
+/* A socket that gets the errors of its sends, and its address. */
+static struct skua_io datagrams_open(struct skua_runtime *rt,
+				     struct sockaddr_in *address)
+{
+	socklen_t length = sizeof(*address);
+	const int one = 1;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	*address = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)address, length), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)address, &length),
+			 0);
+	assert_int_equal(
+		setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one)), 0);
+	return attached(rt, fd);
+}
+
+static void send_to(int fd, const struct sockaddr_in *address)
+{
+	assert_int_equal(sendto(fd, "hi", 2, 0,
+				(const struct sockaddr *)address,
+				sizeof(*address)),
+			 2);
+}
+
+static void wait_until_ready(struct skua_io io)
+{
+	while (!(io_word(io, IO_READ) & IO_READY))
+		sched_yield();
+}
+
+/* The event of the datagram has come before the call that finds no error. The next read gets
+ * the datagram without another event. */
+TEST(error_queue__empty_beside_a_datagram__next_read_tries)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct sockaddr_in address;
+	struct receive receive = { .io = datagrams_open(rt, &address) };
+	char data[8];
+
+	for (unsigned how = 0; how < 3; how++) {
+		struct user it = { 0 };
+
+		assert_int_equal(skua_io_read_try(receive.io, data, 8),
+				 -EAGAIN);
+		send_to(receive.io.fd, &address);
+		wait_until_ready(receive.io);
+		receive.flags =
+			how == 0 ? MSG_ERRQUEUE | MSG_DONTWAIT : MSG_ERRQUEUE;
+		receive.after_ns = how == 1 ? SOON_NS : 0;
+		user_start(&it, rt, how == 2, receive_aside, &receive);
+		if (how == 2) {
+			wait_for_wait(receive.io, IO_READ);
+			assert_int_equal(skua_task_cancel(&it.fiber.task), 0);
+		}
+		assert_int_equal(user_end(&it), how == 0   ? -EAGAIN
+						: how == 1 ? -ETIMEDOUT
+							   : -ECANCELED);
+		assert_true(io_word(receive.io, IO_READ) & IO_READY);
+		assert_int_equal(
+			skua_io_read(receive.io, data, 8, SKUA_FOREVER_NS), 2);
+	}
+	io_close(receive.io);
+	destroy(rt);
+}
+
+TEST(error_queue__datagram_comes_first__waits_for_the_error)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct sockaddr_in address, closed;
+	struct receive receive = { .io = datagrams_open(rt, &address),
+				   .flags = MSG_ERRQUEUE };
+	struct user it = { 0 };
+	char data[8];
+
+	io_close(datagrams_open(rt, &closed));
+	user_start(&it, rt, true, receive_aside, &receive);
+	wait_for_wait(receive.io, IO_READ);
+	send_to(receive.io.fd, &address);
+	send_to(receive.io.fd, &closed);
+	/* The error comes with the datagram that caused it. */
+	assert_int_equal(user_end(&it), 2);
+	assert_int_equal(skua_io_read(receive.io, data, 8, SKUA_FOREVER_NS), 2);
+	io_close(receive.io);
+	destroy(rt);
+}
+
+TEST(peek__behind_all_bytes__next_read_tries)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct receive receive = { .flags = MSG_PEEK | MSG_DONTWAIT };
+	struct pair pair;
+	const int offset = 0;
+	char data[8];
+
+	pair_open(rt, &pair, PAIR_UNIX);
+	receive.io = pair.ends[0];
+	assert_int_equal(skua_io_read_try(receive.io, data, 8), -EAGAIN);
+	assert_int_equal(setsockopt(receive.io.fd, SOL_SOCKET, SO_PEEK_OFF,
+				    &offset, sizeof(offset)),
+			 0);
+	assert_int_equal(skua_io_write_try(pair.ends[1], "abc", 3), 3);
+	wait_until_ready(receive.io);
+	assert_int_equal(user_run(rt, false, receive_aside, &receive), 3);
+	assert_int_equal(user_run(rt, false, receive_aside, &receive), -EAGAIN);
+	assert_true(io_word(receive.io, IO_READ) & IO_READY);
+	assert_int_equal(skua_io_read(receive.io, data, 8, SKUA_FOREVER_NS), 3);
+	pair_close(&pair);
+	destroy(rt);
+}
