@@ -54,9 +54,29 @@ static ssize_t writev_now(struct io_call *call)
 			     call->flags);
 }
 
+/* Is the socket itself ready, although a send has found no room? */
+static bool receiver_is_full(const struct io_call *call)
+{
+	const struct msghdr *message = call->data;
+
+	return message->msg_name && kernel_ready(call->io.fd, POLLOUT) > 0;
+}
+
+/* If the receiver that a message names is full, the wait for an event would end at once, again
+ * and again: the socket of the caller is ready. The second try is for a socket that has become
+ * ready meanwhile. */
 static ssize_t sendmsg_now(struct io_call *call)
 {
-	return kernel_sendmsg(call->io.fd, call->data, call->flags);
+	ssize_t bytes = kernel_sendmsg(call->io.fd, call->data, call->flags);
+
+	if (bytes == -EAGAIN && receiver_is_full(call)) {
+		bytes = kernel_sendmsg(call->io.fd, call->data, call->flags);
+		if (bytes == -EAGAIN)
+			return call_delay(call, -EBUSY);
+	}
+	if (bytes != -EAGAIN)
+		call_no_delay(call);
+	return bytes;
 }
 
 /* ---- calls ------------------------------------------------------------------ */

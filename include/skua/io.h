@@ -311,6 +311,10 @@ SKUA_API ssize_t skua_io_recvmsg_try(struct skua_io io, struct msghdr *message,
  * @flags: of sendmsg(), such as MSG_MORE
  * @deadline_ns: as for skua_io_read()
  *
+ * If @message names a receiver that is full, such as a Unix socket of datagrams, no event
+ * tells when it has room. The call then tries again after 1 ms, then after twice as long each
+ * time, up to 100 ms.
+ *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
  * Return: as skua_io_write(); 0 (a message without bytes). -EINVAL if @message is NULL.

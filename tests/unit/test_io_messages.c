@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* test_io_messages.c - messages that other calls do not see */
+/* test_io_messages.c - messages that other calls do not see, and receivers that are full */
 #include <arpa/inet.h>
+#include <sys/un.h>
 
 #include "tests/unit/pairs.h"
 
 #define SOON_NS UINT64_C(3000000)
+
+static uint64_t events_of(struct skua_runtime *rt)
+{
+	struct skua_stats stats;
+
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
+	return stats.total.io_events;
+}
+
+/* ---- calls that look for something else --------------------------------------- */
 
 struct receive {
 	struct skua_io io;
@@ -144,5 +155,84 @@ TEST(peek__behind_all_bytes__next_read_tries)
 	assert_true(io_word(receive.io, IO_READ) & IO_READY);
 	assert_int_equal(skua_io_read(receive.io, data, 8, SKUA_FOREVER_NS), 3);
 	pair_close(&pair);
+	destroy(rt);
+}
+
+/* ---- receivers that are full ---------------------------------------------------- */
+
+struct send {
+	struct skua_io io;
+	struct sockaddr_un address;
+	socklen_t length;
+	uint64_t after_ns; /* as above */
+};
+
+static int send_hello(struct user *it)
+{
+	struct send *send = it->object;
+	struct iovec out = { "hello", 5 };
+	struct msghdr message = { .msg_iov = &out,
+				  .msg_iovlen = 1,
+				  .msg_name = &send->address,
+				  .msg_namelen = send->length };
+
+	return (int)skua_io_sendmsg(send->io, &message, 0,
+				    send->after_ns
+					    ? skua_now_ns() + send->after_ns
+					    : SKUA_FOREVER_NS);
+}
+
+/* Let another socket fill a receiver. Return: the receiver */
+static int full_receiver(struct send *send)
+{
+	int type = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int receiver = socket(AF_UNIX, type, 0);
+	int other = socket(AF_UNIX, type, 0);
+	struct sockaddr *address = (struct sockaddr *)&send->address;
+
+	send->address.sun_family = AF_UNIX;
+	send->length = sizeof(send->address);
+	assert_true(receiver >= 0 && other >= 0);
+	/* The kernel chooses a name. */
+	assert_int_equal(bind(receiver, address, sizeof(sa_family_t)), 0);
+	assert_int_equal(getsockname(receiver, address, &send->length), 0);
+	while (sendto(other, "x", 1, 0, address, send->length) == 1)
+		;
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(close(other), 0);
+	return receiver;
+}
+
+/* The socket of the sender is ready all the time, and the sender must not run in circles. */
+TEST(sendmsg__receiver_is_full__tries_after_delays)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct send send = { .after_ns = SOON_NS };
+	int receiver = full_receiver(&send);
+	uint64_t before = events_of(rt);
+	struct user it = { 0 };
+	char data[8];
+	ssize_t n;
+
+	send.io = attached(rt, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	for (int fiber = 0; fiber < 2; fiber++)
+		assert_int_equal(user_run(rt, fiber, send_hello, &send),
+				 -ETIMEDOUT);
+	send.after_ns = 0;
+	user_start(&it, rt, true, send_hello, &send);
+	while (!(io_word(send.io, IO_WRITE) & IO_DELAYED)) {
+		assert_true(events_of(rt) - before < 1000);
+		sched_yield();
+	}
+	do
+		n = recv(receiver, data, sizeof(data), 0);
+	while (n == 1);
+	assert_int_equal(user_end(&it), 5);
+	/* It has come meanwhile, or comes now. */
+	if (n < 0)
+		n = recv(receiver, data, sizeof(data), 0);
+	assert_int_equal(n, 5);
+	io_close(send.io);
+	assert_int_equal(close(receiver), 0);
 	destroy(rt);
 }
