@@ -212,6 +212,15 @@ int skua_semaphore_init(struct skua_semaphore *semaphore, uint64_t n)
 	return 0;
 }
 
+/* Return: 0; -EOVERFLOW: there would be too many permits. */
+static int check_sum(const struct skua_semaphore *semaphore, uint64_t n)
+{
+	/* Relaxed: while callers wait, permits change under the list lock alone. */
+	uint64_t word = atomic_load_relaxed(word_of(semaphore));
+
+	return n > SKUA_MAX_PERMITS - permits(word) ? -EOVERFLOW : 0;
+}
+
 /* Add permits if nobody waits. Return: 0; -EAGAIN; -EOVERFLOW. */
 static int add(struct skua_semaphore *semaphore, uint64_t n)
 {
@@ -244,8 +253,13 @@ int skua_semaphore_release(struct skua_semaphore *semaphore, uint64_t n)
 		if (code != -EAGAIN)
 			return code;
 		waiters_lock(&semaphore->waiters);
-		given = give_locked(semaphore, n, &chain);
+		/* Another release may have come first. */
+		code = check_sum(semaphore, n);
+		if (!code)
+			given = give_locked(semaphore, n, &chain);
 		waiters_unlock(&semaphore->waiters);
+		if (code)
+			return code;
 	}
 	wait_grant(&chain);
 	return 0;
