@@ -333,6 +333,8 @@ HOT int skua_io_write_all(struct skua_io io, const void *data, size_t size,
 	while (bytes >= 0 && done < size) {
 		bytes = skua_io_write(io, (const char *)data + done,
 				      size - done, deadline_ns);
+		if (bytes == 0)
+			bytes = -EIO; /* no progress: not again */
 		if (bytes > 0)
 			done += (size_t)bytes;
 	}
@@ -388,6 +390,8 @@ int skua_io_writev_all(struct skua_io io, const struct iovec *vector, int count,
 		if (rest.count == 0)
 			break;
 		bytes = write_rest(io, &rest, deadline_ns);
+		if (bytes == 0)
+			bytes = -EIO; /* as in skua_io_write_all() */
 	}
 	if (moved)
 		*moved = done;
