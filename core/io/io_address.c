@@ -196,7 +196,9 @@ static int format_unix(const struct socket_address *address, char *text,
 	if (abstract)
 		path[0] = '@';
 	path[length] = '\0';
-	return snprintf(text, room, "unix:%s", path);
+	/* A path that begins like an abstract name. */
+	return snprintf(text, room, "unix:%s%s",
+			!abstract && path[0] == '@' ? "./" : "", path);
 }
 
 static int format_ipv6(const struct sockaddr_in6 *at, char *text, size_t room)

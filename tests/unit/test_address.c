@@ -723,3 +723,34 @@ TEST(address__unix_socket_of_another_program__text_of_printable_bytes)
 	skua_io_close(ends[1]);
 	destroy(rt);
 }
+
+/* "unix:@name" is an abstract name, which any program may have. */
+TEST(address__path_that_begins_with_an_at__does_not_look_abstract)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char text[SKUA_IO_ADDRESS_ROOM], wanted[SKUA_IO_ADDRESS_ROOM];
+	char *before = getcwd(NULL, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct skua_io io;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "@skua-%ld",
+		 (long)getpid());
+	snprintf(wanted, sizeof(wanted), "unix:./%s", address.sun_path);
+	assert_int_equal(chdir("/tmp"), 0);
+	unlink(address.sun_path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)),
+			 0);
+	assert_int_equal(skua_io_attach(rt, fd, 0, &io), 0);
+	assert_int_equal(skua_io_local_address(io, text, sizeof(text)), 0);
+	assert_string_equal(text, wanted);
+	skua_io_close(io);
+	/* The text names the same file. */
+	unlink(address.sun_path);
+	io = listen_at(rt, text);
+	assert_int_equal(unlink(address.sun_path), 0);
+	skua_io_close(io);
+	assert_int_equal(chdir(before), 0);
+	free(before);
+	destroy(rt);
+}
