@@ -31,6 +31,26 @@ static void setup_forked(void)
 	atomic_init(&the_slot.generation, GENERATION_BEFORE);
 }
 
+/* The descriptor is empty for all that the library knows: the bytes have come, and no thread
+ * has looked for their event. */
+static void setup_came(unsigned bytes)
+{
+	setup_empty();
+	atomic_init(&queue, bytes);
+	atomic_init(&events, EVENT | EPOLLIN);
+	sent = bytes;
+}
+
+static void setup_one_came(void)
+{
+	setup_came(1);
+}
+
+static void setup_two_came(void)
+{
+	setup_came(2);
+}
+
 static void sends_twice(void)
 {
 	send_byte(EPOLLIN);
@@ -86,6 +106,35 @@ static void reads_late(void)
 	explore_assert(n == 1 || n == -ETIMEDOUT);
 	if (n == -ETIMEDOUT)
 		reads();
+}
+
+/* The byte came before the deadline, whether its event has been seen or not. */
+static void reads_in_time(void)
+{
+	explore_assert(read_by(0, 2, SOON_NS) == 1);
+}
+
+static void reads_in_time_unless_closed(void)
+{
+	ssize_t n = read_by(0, 2, SOON_NS);
+
+	explore_assert(n == 1 || n == -EBADF);
+}
+
+/* One of two readers, each of which takes one byte of two. */
+static void reads_one_by(unsigned i, uint64_t deadline_ns)
+{
+	codes[i] = (int)read_by(i, 1, deadline_ns);
+}
+
+static void reads_one_in_time(void)
+{
+	reads_one_by(0, SOON_NS);
+}
+
+static void reads_another(void)
+{
+	reads_one_by(1, SKUA_FOREVER_NS);
 }
 
 static void reads_unless_closed(void)
@@ -283,6 +332,18 @@ static void all_got(void)
 	explore_assert(OF(atomic_load_relaxed(&queue)) == 0);
 }
 
+/* A reader whose deadline passes leaves the bytes to another one only if that one has begun
+ * its call. */
+static void each_byte_read_or_left(void)
+{
+	explore_assert(got + OF(atomic_load_relaxed(&queue)) == sent);
+	explore_assert(codes[1] == 1 || (codes[1] == -EBUSY && codes[0] == 1));
+	explore_assert(codes[0] == 1 || codes[0] == -EBUSY ||
+		       (codes[0] == -ETIMEDOUT && codes[1] == 1));
+	explore_assert((atomic_load_relaxed(&the_slot.word[IO_READ]) &
+			IO_OWNER) == IO_FREE);
+}
+
 static void accepted_or_not(void)
 {
 	uint64_t left = OF(atomic_load_relaxed(&queue));
@@ -438,6 +499,14 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 2) },
 	{ EXPLORE_PASS("deadline", setup, all_got, sends, reads_late, reaps),
 	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("deadline__byte_came_before", setup_one_came, all_got,
+		       reads_in_time, reaps) },
+	{ EXPLORE_PASS("deadline__byte_came_before__reader", setup_two_came,
+		       each_byte_read_or_left, reads_one_in_time, reads_another,
+		       reaps),
+	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("close__deadline__byte_came_before", setup_one_came,
+		       closed_once, reads_in_time_unless_closed, closes_it) },
 	{ EXPLORE_PASS("close__read", setup, closed_once, reads_unless_closed,
 		       closes_it) },
 	{ EXPLORE_PASS("close__read__event", setup_empty, closed_once, sends,

@@ -90,6 +90,10 @@ struct stream {
 	uint64_t bytes, wanted;
 	struct rng rng;
 	int code; /* of a call that has failed */
+	/* Of a reader whose calls have deadlines: the last one, and calls that have timed
+	 * out (atomic). */
+	uint64_t deadline_ns;
+	unsigned late;
 	/* Of a poll. */
 	struct skua_task task;
 	struct skua_wait wait;
@@ -317,6 +321,119 @@ TEST(exact__short_counts__all_of_it)
 		assert_true(is_right(&to, (ssize_t)moved));
 		pair_close(&pair);
 	}
+	faults_end(BIT(EINTR) | BIT(EAGAIN) | BIT(SHORT));
+	destroy(rt);
+}
+
+#define PATIENCE_NS 50000u /* a read waits for less than that */
+
+/* Read until all bytes have come, in calls that may find that their deadline has passed. */
+static int read_late(struct user *user)
+{
+	struct stream *it = user->object;
+	ssize_t n;
+
+	do {
+		n = skua_io_read(
+			it->io, it->data, 1 + rng_below(&it->rng, MOST),
+			skua_now_ns() + rng_below(&it->rng, PATIENCE_NS));
+		if (n == -ETIMEDOUT)
+			__atomic_fetch_add(&it->late, 1, __ATOMIC_RELAXED);
+		else if (!is_right(it, n))
+			return 1;
+	} while (n == -ETIMEDOUT || goes_on(it, n));
+	return it->code;
+}
+
+static enum skua_poll read_late_poll(struct skua_task *self)
+{
+	struct stream *it = SKUA_CONTAINER_OF(self, struct stream, task);
+	ssize_t n;
+
+	do {
+		if (!skua_wait_armed(&it->wait))
+			it->deadline_ns = skua_now_ns() +
+					  rng_below(&it->rng, PATIENCE_NS);
+		n = skua_io_read_poll(self, it->io, it->data, MOST, &it->wait,
+				      it->deadline_ns);
+		if (n == -EAGAIN)
+			return SKUA_PENDING;
+		if (n == -ETIMEDOUT)
+			__atomic_fetch_add(&it->late, 1, __ATOMIC_RELAXED);
+		else if (!is_right(it, n))
+			it->code = 1;
+	} while (n == -ETIMEDOUT || goes_on(it, n));
+	return SKUA_DONE;
+}
+
+/* Wait until the reader has timed out once more. */
+static void await_late(const struct stream *to)
+{
+	unsigned late = __atomic_load_n(&to->late, __ATOMIC_RELAXED);
+
+	while (__atomic_load_n(&to->late, __ATOMIC_RELAXED) == late)
+		sched_yield();
+}
+
+/* Write in small parts, some of them right after a deadline, and the others at any time. */
+static void write_in_parts(struct stream *from, const struct stream *to)
+{
+	while (from->bytes < from->wanted) {
+		size_t moved;
+
+		if (from->bytes == 0 || rng_below(&from->rng, 4) == 0)
+			await_late(to);
+		fill_in(from);
+		if (from->size > 64)
+			from->size = 64;
+		assert_int_equal(skua_io_write_all(from->io, from->data,
+						   from->size, &moved,
+						   SKUA_FOREVER_NS),
+				 0);
+		from->bytes += moved;
+	}
+}
+
+/* @form: of the reader: 0: a thread, 1: a fiber, 2: a poll */
+static void pass_late(struct skua_runtime *rt, enum pair_kind kind,
+		      unsigned form)
+{
+	static struct stream from, to;
+	struct user reader = { 0 };
+	struct pair pair;
+
+	pair_open(rt, &pair, kind);
+	to = (struct stream){ .io = pair.ends[0],
+			      .wanted = 2500u * size_factor(),
+			      .task = SKUA_TASK_INIT(read_late_poll),
+			      .wait = SKUA_WAIT_INIT };
+	from = to;
+	from.io = pair.ends[1];
+	rng_init(&from.rng, kind);
+	rng_init(&to.rng, kind + 10);
+	if (form == 2)
+		spawn(rt, &to.task);
+	else
+		user_start(&reader, rt, form, read_late, &to);
+	write_in_parts(&from, &to);
+	if (form == 2)
+		join(&to.task);
+	else
+		assert_int_equal(user_end(&reader), 0);
+	assert_int_equal(to.code, 0);
+	assert_true(to.bytes == to.wanted);
+	pair_close(&pair);
+}
+
+/* A byte that comes about the time of a deadline is read, or left for the next call. */
+TEST(deadlines__faults__each_byte_is_read_once)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	faults_begin(HIDDEN, 6);
+	for (enum pair_kind kind = 0; kind < PAIR_KINDS; kind++)
+		for (unsigned form = 0; form < 3; form++)
+			pass_late(rt, kind, form);
 	faults_end(BIT(EINTR) | BIT(EAGAIN) | BIT(SHORT));
 	destroy(rt);
 }
