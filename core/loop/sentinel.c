@@ -17,13 +17,18 @@
 /* The shortest delay while descriptors are attached, if the slots are not checked more
  * often. A guess, as that of lifo_delay_ns. */
 #define DELAY_MIN_DRIVER_NS UINT64_C(50000)
-/* The sentinel stops checking the slots after this many checks in a row at
- * which all workers are parked: about 25 ms with the default delay, and 5 ms while
- * descriptors are attached, so that a service which is called more often keeps its
- * sentinel. More checks would cost more than the summons that they spare: each of them is
- * a wake-up in vain. With 29, an accept that found no descriptor left, and was tried ten
- * times a second, took 0.5 % of a CPU instead of 0.3 %. */
+/* The sentinel stops checking the slots after this many checks in a row at which all
+ * workers are parked: about 25 ms with the default delay, and 5 ms while descriptors are
+ * attached, so that a service which is called more often keeps its sentinel. More checks
+ * would cost more than the summons that they spare: each of them is a wake-up in vain. */
 #define QUIET_MAX 9u
+/* The same if a worker ran again only a long time after the last sentinel had stopped: then
+ * each check is a wake-up in vain, and the next worker that runs pays one summons. With
+ * QUIET_MAX checks, an accept that finds no descriptor left, and is tried ten times a second,
+ * takes 108 wake-ups a second instead of 29. */
+#define QUIET_RARE 1u
+/* A time is long from so many times the longest delay. A guess. */
+#define RARE_DELAYS 4u
 /* The sentinel is slow if the time between two checks is more than this many
  * times lifo_delay_ns. A worker that fills a slot must then summon it, which
  * costs a wake-up of about 2 us. While polls are short, this happens at most
@@ -41,6 +46,8 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
 	atomic_init(&sentinel->slow, 0);
 	atomic_init(&sentinel->summoned, 0);
 	sentinel->ripe_ns = SENTINEL_NEVER;
+	sentinel->quiet_max = QUIET_MAX;
+	sentinel->stopped_ns = 0;
 	sentinel->sights = sights;
 }
 
@@ -197,6 +204,21 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 			     watches_lifo(pool) && delay_ns > slow_delay(pool));
 }
 
+/* Begin to count checks with all workers parked. After a sentinel that has stopped checking,
+ * the time since then says how often a worker runs. */
+static void begin_quiet(struct pool *pool)
+{
+	struct sentinel *s = &pool->sentinel;
+	uint64_t rare_ns = RARE_DELAYS * longest_delay(pool);
+
+	if (s->stopped_ns)
+		s->quiet_max = clock_now_ns() - s->stopped_ns < rare_ns
+				       ? QUIET_MAX
+				       : QUIET_RARE;
+	s->stopped_ns = 0;
+	s->quiet = 0;
+}
+
 static bool take_role(struct worker *w)
 {
 	struct sentinel *s = &w->pool->sentinel;
@@ -219,7 +241,7 @@ static bool take_role(struct worker *w)
 	if (summoned && watches_any(w->pool))
 		s->check_ns =
 			clock_now_ns(); /* the delay runs from that check */
-	s->quiet = 0;
+	begin_quiet(w->pool);
 	return true;
 }
 
@@ -240,11 +262,11 @@ static void give_role(struct pool *pool)
 	atomic_fence_seq_cst();
 }
 
-/* Does the sentinel wait for timers only? It does after QUIET_MAX checks with all workers
+/* Does the sentinel wait for timers only? It does after some checks with all workers
  * parked; and at once if there is no other worker, unless it has to look for events. */
 static bool waits_for_timers(const struct pool *pool)
 {
-	return pool->sentinel.quiet >= QUIET_MAX ||
+	return pool->sentinel.quiet >= pool->sentinel.quiet_max ||
 	       (pool->worker_count == 1 && !checks_pay(pool));
 }
 
@@ -281,7 +303,7 @@ uint64_t sentinel_enter(struct worker *w)
 		if (pool_next_timer_ns(pool) < until)
 			continue;
 		if (quiet && watches_any(pool) && checks_pay(pool)) {
-			s->quiet = 0;
+			begin_quiet(pool);
 			set_delay(pool, shortest_delay(pool));
 			continue;
 		}
@@ -374,6 +396,8 @@ struct skua_task *sentinel_check(struct worker *w)
 	if (now_ns < s->check_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
 	s->quiet = checks_pay(pool) ? 0 : s->quiet + 1;
+	if (s->quiet == s->quiet_max)
+		s->stopped_ns = now_ns;
 	watch_leader(w);
 	s->ripe_ns = SENTINEL_NEVER;
 	s->short_polls = false;

@@ -70,12 +70,15 @@ struct sentinel {
 
 	/* Accessed by the sentinel only; handed on by the release and acquire
 	 * of holder. */
-	uint64_t check_ns;             /* when to check the LIFO slots */
-	uint64_t ripe_ns;              /* when the first task seen is ripe */
-	uint64_t delay_ns;             /* between two such checks */
-	uint64_t checked_ns;           /* time of last check */
-	uint32_t quiet;                /* checks in a row with all parked */
-	bool short_polls;              /* a worker's polls were short before the
+	uint64_t check_ns;   /* when to check the LIFO slots */
+	uint64_t ripe_ns;    /* when the first task seen is ripe */
+	uint64_t delay_ns;   /* between two such checks */
+	uint64_t checked_ns; /* time of last check */
+	uint32_t quiet;      /* checks in a row with all parked */
+	uint32_t quiet_max;  /* the sentinel stops checking after these */
+	uint64_t stopped_ns; /* when it did; 0: not since the role was
+				        * taken */
+	bool short_polls;    /* a worker's polls were short before the
 				        * last check */
 	struct sentinel_sight *sights; /* one per worker; in runtime memory */
 };

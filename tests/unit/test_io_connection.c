@@ -352,7 +352,7 @@ TEST(accept__no_descriptors__waits_without_spinning_then_serves)
 		}
 		printf("%u workers: %.1f sleeps for an attempt\n", workers,
 		       least);
-		assert_true(least <= (workers == 1 ? 4 : 20));
+		assert_true(least <= (workers == 1 ? 4 : 7));
 		destroy(rt);
 	}
 }
