@@ -28,6 +28,16 @@
  * Rejected: a mutex, and a condition for idle threads. Callers are tasks, fibers and
  * threads with deadlines, for which waits exist; with a second kind of lock beside them,
  * both would have to be held to let a queued call begin.
+ *
+ * Rejected: a fiber that steps onto a thread of the pool, between an enter and a leave, and
+ * goes on there on its own stack. Its poll must return, so that the worker goes on. From then
+ * on the task is waiting (core/task/task_state.h), and each wake-up makes it runnable: a waker
+ * that the program keeps, a cancel, a late timer. A worker would then switch to a stack on
+ * which the thread of the pool runs. So tasks would need one more state, with transitions for
+ * wakes, cancels, joins and the shutdown; and each function that asks for the worker of the
+ * calling fiber would need a form without one: forks, waits, the budget of descriptors, and
+ * what a worker reports of a poll. A call gives the same with one function: the fiber waits,
+ * as for any other object, and the function may use the fiber's variables, by its argument.
  */
 #ifndef SKUA_CORE_BLOCKING_BLOCKING_H
 #define SKUA_CORE_BLOCKING_BLOCKING_H
