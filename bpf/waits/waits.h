@@ -130,6 +130,12 @@ uint64_t waits_since(const struct waits *waits, uint64_t since_ns);
 const char *waits_since_text(const struct waits *waits, uint64_t since_ns,
 			     char *text);
 
+#define WAITS_FOR 48
+/* waits_for_text - ", for 1.2 ms"; "" if it is not known, as of the cases of a select by a poll.
+ * @text: WAITS_FOR bytes. Return: @text */
+const char *waits_for_text(const struct waits *waits, uint64_t since_ns,
+			   char *text);
+
 /* waits_object_name - the name of an object, or its address. @text: TARGET_NAME bytes.
  * Return: @text */
 const char *waits_object_name(const struct waits *waits, uint32_t object,

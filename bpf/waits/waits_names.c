@@ -21,6 +21,19 @@ const char *waits_since_text(const struct waits *waits, uint64_t since_ns,
 			: strcpy(text, "-");
 }
 
+const char *waits_for_text(const struct waits *waits, uint64_t since_ns,
+			   char *text)
+{
+	char time[32];
+
+	if (since_ns)
+		snprintf(text, WAITS_FOR, ", for %s",
+			 waits_since_text(waits, since_ns, time));
+	else
+		*text = '\0';
+	return text;
+}
+
 const char *waits_object_name(const struct waits *waits, uint32_t object,
 			      char *text)
 {

@@ -78,7 +78,7 @@ const char *waits_fiber_state(const struct waits *waits, uint32_t fiber,
 			      char *text)
 {
 	const struct target_fiber *it = &waits->fibers.list[fiber];
-	char wait[WAITS_WHAT], time[32];
+	char wait[WAITS_WHAT], time[WAITS_FOR];
 	uint32_t state = waits_fiber_kind(it), waiter;
 
 	switch (state) {
@@ -94,12 +94,12 @@ const char *waits_fiber_state(const struct waits *waits, uint32_t fiber,
 		waiter = waits_find(
 			waits, (struct target_party){ .task = it->address });
 		snprintf(
-			text, WAITS_STATE, "waits for %s, for %s",
+			text, WAITS_STATE, "waits for %s%s",
 			waiter == WAITS_NOBODY
 				? what(waits, &it->wait, WAITS_NOBODY,
 				       WAITS_NOBODY, wait)
 				: what_of(waits, &waits->waiters[waiter], wait),
-			waits_since_text(waits, it->wait.armed.since_ns, time));
+			waits_for_text(waits, it->wait.armed.since_ns, time));
 		return text;
 	}
 }
@@ -315,13 +315,12 @@ static void print_each(const struct waits *waits)
 	printf("\n");
 	for (uint32_t i = 0; i < waits->waiter_count; i++) {
 		const struct waits_waiter *waiter = &waits->waiters[i];
-		char party[2 * TARGET_NAME], wait[WAITS_WHAT], time[32];
+		char party[2 * TARGET_NAME], wait[WAITS_WHAT], time[WAITS_FOR];
 
-		printf("%s waits for %s, for %s%s\n",
+		printf("%s waits for %s%s%s\n",
 		       waits_party_name(waits, waiter->party, party),
 		       what_of(waits, waiter, wait),
-		       waits_since_text(waits, waiter->wait.armed.since_ns,
-					time),
+		       waits_for_text(waits, waiter->wait.armed.since_ns, time),
 		       waiter->done ? ", although it is done" : "");
 		print_cases(waits, waiter);
 	}
@@ -351,14 +350,14 @@ static void print_deadlocks(const struct waits *waits,
 		do {
 			const struct waits_waiter *waiter = &waits->waiters[at];
 			char party[2 * TARGET_NAME], on[2 * TARGET_NAME],
-				wait[WAITS_WHAT], time[32];
+				wait[WAITS_WHAT], time[WAITS_FOR];
 
-			printf("  %s waits for %s, for %s; it needs %s\n",
+			printf("  %s waits for %s%s; it needs %s\n",
 			       waits_party_name(waits, waiter->party, party),
 			       what_of(waits, waiter, wait),
-			       waits_since_text(waits,
-						waiter->wait.armed.since_ns,
-						time),
+			       waits_for_text(waits,
+					      waiter->wait.armed.since_ns,
+					      time),
 			       waits_party_name(waits, waiter->on, on));
 			print_stack(waits, names, waiter->fiber);
 			at = waiter->next;

@@ -96,6 +96,15 @@ run waits -p "$pid"
 expect "$way" out_has '          2 of 2     2  2 of 2            1        5'
 stop sockets
 
+# The case of a select by a poll: it is not known since when the task waits.
+way=select
+begin default sockets select
+shows_soon '[(x["kind"], [w["to"] for w in x["waits"]]) for x in d["descriptors"]] ==
+	[("eventfd", ["read"])]'
+run waits -p "$pid" --each
+expect "$way" grep -qE '^task .* \(eventfd\), to read$' "$scratch/out"
+stop sockets
+
 # An accept that fails is tried again, and counted.
 way=hungry
 begin default sockets hungry

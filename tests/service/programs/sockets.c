@@ -10,6 +10,7 @@
  *		  queued, and one that waits for a place in the queue
  *	threads   the same, by threads and a task
  *	hungry    a fiber that accepts a connection, and no descriptor is left for it
+ *	select    a task whose poll selects from an eventfd and an event
  *	slow      a fiber that reads what a thread writes each 20 ms
  *	late      the same, each 2 ms, and a task whose polls keep the only worker from
  *		  looking for events: 10 ms in 20 ms
@@ -18,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,6 +329,44 @@ static void hungry(void)
 	printf("ready %u\n", ntohs(address.sin_port));
 }
 
+/* ---- select ----------------------------------------------------------------------- */
+
+struct chooser {
+	struct skua_task task; /* first */
+	struct skua_wait wait;
+	struct skua_io io;
+	struct skua_event event;
+	struct skua_select_case cases[2];
+	struct skua_select select;
+};
+
+static enum skua_poll choose(struct skua_task *self)
+{
+	struct chooser *it = (struct chooser *)self;
+
+	if (skua_select_poll(self, &it->select, &it->wait, SKUA_FOREVER_NS) !=
+	    -EAGAIN)
+		exit(1);
+	return SKUA_PENDING;
+}
+
+static void select_in_poll(void)
+{
+	static struct chooser it = { .task = SKUA_TASK_INIT(choose),
+				     .wait = SKUA_WAIT_INIT,
+				     .event = SKUA_EVENT_INIT };
+
+	check(skua_io_attach(rt, eventfd(0, EFD_CLOEXEC), 0, &it.io),
+	      "skua_io_attach()");
+	it.cases[0] = (struct skua_select_case)SKUA_SELECT_CASE(
+		SKUA_SELECT_IO, &it.io, NULL, POLLIN);
+	it.cases[1] = (struct skua_select_case)SKUA_SELECT_CASE(
+		SKUA_SELECT_EVENT, &it.event, NULL, 0);
+	it.select = (struct skua_select){ .cases = it.cases, .count = 2 };
+	check(skua_task_spawn(rt, &it.task), "skua_task_spawn()");
+	puts("ready 0");
+}
+
 /* ---- slow and late ------------------------------------------------------------------ */
 
 #define MS_NS UINT64_C(1000000)
@@ -394,6 +434,8 @@ int main(int argc, char **argv)
 		blocking_without_fibers();
 	} else if (strcmp(kind, "hungry") == 0) {
 		hungry();
+	} else if (strcmp(kind, "select") == 0) {
+		select_in_poll();
 	} else if (strcmp(kind, "slow") == 0) {
 		feed_each(20);
 	} else if (strcmp(kind, "late") == 0) {
