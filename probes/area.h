@@ -58,6 +58,8 @@ struct area_root {
 	uint64_t fiber_context;
 	uint64_t fiber_wait;
 	uint64_t task_flags; /* offset of the flags in a task, 32 bits */
+	/* Offset in a fiber: of the address of the text that says what it does, or 0. */
+	uint64_t fiber_label;
 };
 
 /* Bit of a task's flags: it is a fiber. Then the poll function is that of all fibers, and

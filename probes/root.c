@@ -32,6 +32,7 @@ struct area_root area_root = {
 	.fiber_context = offsetof(struct skua_fiber, context),
 	.fiber_wait = offsetof(struct skua_fiber, wait),
 	.task_flags = offsetof(struct skua_task, flags),
+	.fiber_label = offsetof(struct skua_fiber, label),
 };
 
 /* The name under which the root is exported. */

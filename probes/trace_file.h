@@ -89,6 +89,7 @@ enum trace_name_of {
 	 * number. */
 	TRACE_NAME_HOLDER,
 #define TRACE_HOLDER_THREAD "thread "
+	TRACE_NAME_LABEL, /* the b of EVENT_LABEL: the text */
 };
 
 struct trace_name {

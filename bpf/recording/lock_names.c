@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "bpf/cli/grow.h"
-#include "bpf/target/target_memory.h"
+#include "bpf/target/target_text.h"
 #include "bpf/target/wait_kind.h"
 
 /* Locks and holders beyond this number get no name, and names of locks beyond that are not
@@ -86,16 +86,6 @@ static int read_lists(struct lock_names *n, struct target *target)
 	return code;
 }
 
-static void read_text(struct target *target, uint64_t address, char *text)
-{
-	text[0] = '\0';
-	/* A short one may be at the end of its mapping. */
-	for (size_t bytes = TARGET_NAME - 1; bytes > 0 && !*text; bytes /= 2)
-		if (target_read(target, address, text, bytes) != 0)
-			text[0] = '\0';
-	target_printable(text, TARGET_NAME);
-}
-
 /* Find the name that the program gave a lock, the latest one if it has several. @text:
  * empty if it has none. */
 static int name_lock(struct lock_names *n, struct target *target,
@@ -106,7 +96,7 @@ static int name_lock(struct lock_names *n, struct target *target,
 
 	text[0] = '\0';
 	if (!code && addresses_find(&n->named, object, &name))
-		read_text(target, name.number, text);
+		target_text(target, name.number, text);
 	return code;
 }
 
@@ -147,34 +137,50 @@ static void name_holder(struct target *target,
 
 /* ---- both -------------------------------------------------------------------- */
 
+/* The kind of name that an event needs; TRACE_NAME_FUNCTION: none of these. */
+static enum trace_name_of name_of(const struct event *e)
+{
+	switch (e->kind) {
+	case EVENT_HELD:
+		return TRACE_NAME_HOLDER;
+	case EVENT_LABEL:
+		return TRACE_NAME_LABEL;
+	case EVENT_WAIT:
+		return wait_kind_is_object(e->detail) ? TRACE_NAME_OBJECT
+						      : TRACE_NAME_FUNCTION;
+	default:
+		return TRACE_NAME_FUNCTION;
+	}
+}
+
 int lock_names_write(struct lock_names *n, struct target *target,
 		     const struct target_runtime *runtime,
 		     struct trace_writer *writer, const struct event *e)
 {
-	bool lock = e->kind == EVENT_WAIT && (wait_kind_is_lock(e->detail) ||
-					      wait_kind_is_channel(e->detail));
-	struct address entry = { .address = lock ? e->b : e->a };
+	enum trace_name_of of = name_of(e);
+	struct address entry = { .address = of == TRACE_NAME_HOLDER ? e->a
+								    : e->b };
 	char text[TARGET_NAME];
 	int code = 0;
 
-	if ((!lock && e->kind != EVENT_HELD) || !runtime ||
-	    entry.address == 0 || addresses_has(&n->known, entry.address))
+	if (of == TRACE_NAME_FUNCTION || !runtime || entry.address == 0 ||
+	    addresses_has(&n->known, entry.address))
 		return 0;
 	if (n->known.count >= MAX_KNOWN) {
 		n->more = true;
 		return 0;
 	}
-	if (lock)
+	if (of == TRACE_NAME_OBJECT)
 		code = name_lock(n, target, entry.address, text);
+	else if (of == TRACE_NAME_LABEL)
+		target_text(target, entry.address, text);
 	else
 		name_holder(target, runtime, entry.address, text);
 	if (!code)
 		code = addresses_put(&n->known, &entry);
 	if (code || !text[0])
 		return code;
-	return trace_write_name(writer,
-				lock ? TRACE_NAME_OBJECT : TRACE_NAME_HOLDER,
-				entry.address, text);
+	return trace_write_name(writer, of, entry.address, text);
 }
 
 void lock_names_free(struct lock_names *n)

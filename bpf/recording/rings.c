@@ -231,7 +231,8 @@ static int write_names(struct rings *r, const struct ring *ring,
 			code = name(r, name_kind(e->detail), e->b);
 		else if (e->kind == EVENT_JOB_BEGIN)
 			code = name(r, TRACE_NAME_FUNCTION, e->a);
-		else if (e->kind == EVENT_WAIT || e->kind == EVENT_HELD)
+		else if (e->kind == EVENT_WAIT || e->kind == EVENT_HELD ||
+			 e->kind == EVENT_LABEL)
 			code = lock_names_write(&r->locks, r->target,
 						runtime_of(r, ring), r->writer,
 						e);

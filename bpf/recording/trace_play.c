@@ -357,6 +357,17 @@ static void on_give_up(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
+static void on_label(struct player *p, const struct trace_event *e)
+{
+	struct trace_mark mark = mark_of(TRACE_DOES, "no label", e);
+
+	mark.named = e->event.b;
+	if (mark.named)
+		set_name(p, &mark, "", TRACE_NAME_LABEL, e->event.b);
+	mark_say_address(&mark, "task", e->event.a);
+	instant(p, &mark);
+}
+
 static void on_reap(struct player *p, const struct trace_event *e)
 {
 	struct trace_mark mark = mark_of(TRACE_REAP, "event", e);
@@ -422,6 +433,9 @@ static void on_event(struct player *p, const struct trace_event *e)
 		break;
 	case EVENT_REAP:
 		on_reap(p, e);
+		break;
+	case EVENT_LABEL:
+		on_label(p, e);
 		break;
 	default:
 		break;

@@ -15,7 +15,7 @@ static const char *const categories[] = { "task",  "job",   "park",  "steal",
 					  "cpu",   "lost",  "ready", "steal",
 					  "steal", "steal", "queue", "stall",
 					  "late",  "wait",  "wait",  "wait",
-					  "io" };
+					  "io",    "task" };
 
 const char *trace_category(enum trace_mark_kind kind)
 {

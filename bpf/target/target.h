@@ -45,7 +45,7 @@ struct target_budget;
  * @version: of the library; printable
  * @task_poll, @task_type, @task_state: offsets in a task; the last one is 0 if
  *     the library does not give it
- * @fiber_fn, @fiber_context, @fiber_wait: offsets in a fiber; 0: likewise
+ * @fiber_fn, @fiber_context, @fiber_wait, @fiber_label: offsets in a fiber; 0: likewise
  * @task_flags: offset in a task; 0: likewise
  * @area: copy; words that are not constant are from the last target_refresh()
  * @workers: area.worker_count addresses of struct area_worker
@@ -58,7 +58,7 @@ struct target_runtime {
 	uint64_t task_poll;
 	uint64_t task_type;
 	uint64_t task_state;
-	uint64_t fiber_fn, fiber_context, fiber_wait;
+	uint64_t fiber_fn, fiber_context, fiber_wait, fiber_label;
 	uint64_t task_flags;
 	struct area_runtime area;
 	uint64_t *workers;

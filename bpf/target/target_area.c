@@ -226,6 +226,8 @@ static int walk(struct target_list *list, const struct target_memory *memory,
 		}
 		if (root->bytes >= END_OF(struct area_root, task_flags))
 			runtime->task_flags = root->task_flags;
+		if (root->bytes >= END_OF(struct area_root, fiber_label))
+			runtime->fiber_label = root->fiber_label;
 		memcpy(runtime->version, root->version, sizeof(root->version));
 		next = runtime->area.next;
 	}

@@ -62,7 +62,7 @@ bool target_read_wait(struct target *target, uint64_t address,
 
 /* The words of a fiber. */
 struct words {
-	uint64_t type, state, fn, context, wait;
+	uint64_t type, state, fn, context, wait, label;
 };
 
 /* Read the words of a fiber with one read. Return: 0; -EFAULT. */
@@ -78,6 +78,7 @@ static int read_words(struct reader *r, uint64_t address, struct words *out)
 		{ rt->fiber_fn, &out->fn },
 		{ rt->fiber_context, &out->context },
 		{ rt->fiber_wait, &out->wait },
+		{ rt->fiber_label, &out->label },
 	};
 	const unsigned count = sizeof(fields) / sizeof(*fields);
 	unsigned char bytes[FIBER_BYTES];
@@ -149,6 +150,7 @@ static int add_fiber(struct reader *r, uint64_t address)
 		.address = stack.fiber,
 		.runtime = r->index,
 		.type = words.type,
+		.label = words.label,
 		.fn = words.fn,
 		.state = words.state,
 		.context = words.context,

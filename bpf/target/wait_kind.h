@@ -72,6 +72,19 @@ static inline const char *wait_kind_state(uint32_t kind)
 					  : "empty";
 }
 
+/* wait_kind_is_io - does the task wait for a descriptor, and so perhaps for a peer? */
+static inline bool wait_kind_is_io(uint64_t kind)
+{
+	return kind == AREA_WAITS_IO_READ || kind == AREA_WAITS_IO_WRITE;
+}
+
+/* wait_kind_is_object - may the program have named what the task waits for? */
+static inline bool wait_kind_is_object(uint64_t kind)
+{
+	return (kind >= AREA_WAITS_MUTEX && kind <= AREA_WAITS_ONCE) ||
+	       wait_kind_is_channel(kind);
+}
+
 /* wait_kind_is_lock - has the object a holder, for which others wait? */
 static inline bool wait_kind_is_lock(uint64_t kind)
 {

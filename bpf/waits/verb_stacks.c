@@ -11,6 +11,7 @@
 #include "bpf/cli/sorted.h"
 #include "bpf/target/pick_process.h"
 #include "bpf/target/target_budget.h"
+#include "bpf/target/target_text.h"
 #include "bpf/verbs.h"
 #include "bpf/waits/waits_print.h"
 
@@ -38,7 +39,7 @@ static const struct args_verb verb = {
 
 /* A fiber with its stack. */
 struct one {
-	uint64_t type, fn,
+	uint64_t type, fn, label,
 		state; /* a group has these in common, and the functions */
 	unsigned count;
 	uint32_t fiber;
@@ -60,6 +61,8 @@ static int compare(const void *left, const void *right)
 	if (!order)
 		order = compare_numbers(a->fn, b->fn);
 	if (!order)
+		order = compare_numbers(a->label, b->label);
+	if (!order)
 		order = compare_numbers(a->state, b->state);
 	if (!order)
 		order = compare_numbers(a->count, b->count);
@@ -80,6 +83,7 @@ static bool read_one(struct stacks *s, uint32_t fiber)
 	one->fiber = fiber;
 	one->type = it->type;
 	one->fn = it->fn;
+	one->label = it->label;
 	one->state = waits_fiber_kind(it);
 	one->count = stack_read(s->waits.target, s->names, it, functions);
 	if (one->count == 0)
@@ -96,13 +100,17 @@ static bool read_one(struct stacks *s, uint32_t fiber)
 static void print(struct stacks *s, const struct one *one, unsigned count)
 {
 	const struct target_fiber *fiber = &s->waits.fibers.list[one->fiber];
-	char name[TARGET_NAME], state[WAITS_STATE];
+	char name[TARGET_NAME], label[TARGET_NAME], state[WAITS_STATE];
 
 	target_name(s->waits.target, fiber->type, fiber->fn, name);
+	target_text(s->waits.target, fiber->label, label);
 	if (count > 1)
-		printf("%u fibers of %s: ", count, name);
+		printf("%u fibers of %s", count, name);
 	else
-		printf("fiber 0x%" PRIx64 " of %s: ", fiber->address, name);
+		printf("fiber 0x%" PRIx64 " of %s", fiber->address, name);
+	if (label[0])
+		printf(" (%s)", label);
+	printf(": ");
 	printf("%s%s\n", count > 1 ? "one " : "",
 	       waits_fiber_state(&s->waits, one->fiber, state));
 	stack_print(s->names, one->functions, one->count);
@@ -133,13 +141,15 @@ static json_t *frames(struct stacks *s, const struct one *one)
 static bool print_json(struct stacks *s, const struct one *one)
 {
 	const struct target_fiber *fiber = &s->waits.fibers.list[one->fiber];
-	char name[TARGET_NAME], state[WAITS_STATE];
+	char name[TARGET_NAME], label[TARGET_NAME], state[WAITS_STATE];
 
 	target_name(s->waits.target, fiber->type, fiber->fn, name);
+	target_text(s->waits.target, fiber->label, label);
 	return json_print(
 		stdout,
-		json_pack("{s:o, s:s, s:s, s:o, s:o}", "fiber",
-			  json_count(fiber->address), "type", name, "state",
+		json_pack("{s:o, s:s, s:s*, s:s, s:o, s:o}", "fiber",
+			  json_count(fiber->address), "type", name, "label",
+			  label[0] ? label : NULL, "state",
 			  waits_fiber_state(&s->waits, one->fiber, state),
 			  "stack_bytes", json_count(fiber->high - fiber->low),
 			  "frames", frames(s, one)),

@@ -102,7 +102,10 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 		.step = { .from_ns = mark->ns,
 			  .doing = (uint8_t)doing_of(mark->kind),
 			  .unseen = mark->partial,
-			  .name = LEDGER_NOBODY },
+			  .name = LEDGER_NOBODY,
+			  .label = LEDGER_NOBODY },
+		.first = s->count,
+		.labels = { LEDGER_NOBODY, LEDGER_NOBODY, 0, 0 },
 	};
 
 	if (mark->kind == TRACE_POLL || mark->kind == TRACE_JOB)
@@ -130,7 +133,8 @@ static void resume(struct ledger *l, struct ledger_steps *s, uint64_t ns,
 	struct ledger_step step = { .doing = over == TRACE_PARK
 						     ? LEDGER_ON_WAY
 						     : LEDGER_BETWEEN,
-				    .name = LEDGER_NOBODY };
+				    .name = LEDGER_NOBODY,
+				    .label = LEDGER_NOBODY };
 
 	if (s->depth > 0)
 		step = s->open[s->depth - 1].step;
@@ -162,7 +166,8 @@ static void add_item(struct ledger *l, const struct trace_mark *mark,
 				    .track = mark->track,
 				    .home = mark->waited ? mark->waited_on
 							 : mark->track,
-				    .name = open->step.name };
+				    .name = open->step.name,
+				    .label = open->step.label };
 
 	if (!whole && !open->goes_on)
 		l->incomplete++;
@@ -175,6 +180,19 @@ static void add_item(struct ledger *l, const struct trace_mark *mark,
 	add_to(l, &l->items, &l->count, &l->room, &item);
 }
 
+/* Give the label of a poll that has ended to its steps. */
+static void label_steps(struct ledger_steps *s, struct ledger_open *open,
+			uint64_t ns)
+{
+	open->step.label = ledger_label(open, ns);
+	if (open->step.label == LEDGER_NOBODY)
+		return;
+	for (size_t i = open->first; i < s->count; i++)
+		if (s->steps[i].doing == LEDGER_POLL &&
+		    s->steps[i].name == open->step.name)
+			s->steps[i].label = open->step.label;
+}
+
 static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 {
 	struct ledger *l = (struct ledger *)sink;
@@ -184,8 +202,10 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 		return;
 	s->depth--;
 	s->reap.ns = 0;
-	if (mark->kind == TRACE_POLL)
+	if (mark->kind == TRACE_POLL) {
+		label_steps(s, &s->open[s->depth], mark->end_ns);
 		add_item(l, mark, &s->open[s->depth]);
+	}
 	resume(l, s, mark->end_ns, mark->kind);
 }
 
@@ -246,7 +266,8 @@ static void on_inject(struct ledger *l, const struct trace_mark *mark)
 {
 	struct ledger_steps *s = &l->tracks[mark->track];
 	struct ledger_step step = { .doing = LEDGER_BETWEEN,
-				    .name = LEDGER_NOBODY };
+				    .name = LEDGER_NOBODY,
+				    .label = LEDGER_NOBODY };
 
 	if (s->count > 0)
 		step = s->steps[s->count - 1];
@@ -300,6 +321,9 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 	case TRACE_GIVE_UP:
 		ledger_on_give_up(l, mark);
 		break;
+	case TRACE_DOES:
+		ledger_on_label(l, mark);
+		break;
 	default:
 		break;
 	}
@@ -329,6 +353,7 @@ static void on_stop(struct trace_sink *sink, uint64_t ns)
 				(struct ledger_unfinished){
 					.track = i,
 					.name = s->open[k].step.name,
+					.label = ledger_label(&s->open[k], ns),
 					.ns = ns - s->open[k].step.from_ns,
 					.unseen = s->open[k].step.unseen
 				};

@@ -7,7 +7,8 @@
  * or for a place in a full channel, and has got it in that poll, the item begins with that
  * wait, which is its first part: waited. Polls in between, in which the task did not get
  * it, belong to it. Other waits may be the normal state of a task: those for an empty
- * channel are in no item, but in ledger.channels.
+ * channel are in no item, but in ledger.channels. A task that has a label while it begins
+ * to wait is in the middle of something, so that wait is as one for a lock.
  *
  * Each other nanosecond of an item belongs to exactly one part, chosen by the activity
  * of the worker that held the task at that time. The worker that counts is:
@@ -61,6 +62,8 @@ struct ledger_item {
 	uint32_t track; /* the worker that polled the task */
 	uint32_t home;  /* the thread that made the task runnable */
 	uint32_t name;
+	uint32_t
+		label; /* the one that its poll had longest; LEDGER_NOBODY: none */
 };
 
 static inline uint64_t ledger_took(const struct ledger_item *item)
@@ -71,7 +74,7 @@ static inline uint64_t ledger_took(const struct ledger_item *item)
 /* A poll that was still going on when the recording ended. */
 struct ledger_unfinished {
 	uint32_t track;
-	uint32_t name;
+	uint32_t name, label;
 	uint64_t ns;        /* how long it had taken */
 	bool unseen;        /* it began before the recording */
 	uint64_t behind;    /* waiting tasks that its worker made runnable */
@@ -100,20 +103,24 @@ static inline uint64_t ledger_late_by(const struct ledger_late *late)
 }
 
 /**
- * struct ledger_wait - a task began to wait for a lock or a channel
- * @kind: enum area_wait_kind; @name: of the task
+ * struct ledger_wait - a task began to wait for a lock or a channel, or for anything while
+ * it had a label
+ * @kind: enum area_wait_kind; @name: of the task; @labelled: it had a label
  * @until_ns: of a channel: when the wait was over, or the recording if the task @still
  *            waits; 0: not known
  * @server, @server_name: of a channel: the last task that let one go on that waited at the
- *                        same side; 0: not known. AREA_HOLDER_THREAD: an outside thread
+ *                        same side; 0: not known. AREA_HOLDER_THREAD: an outside thread.
+ *                        Of other objects that are no locks: the task that woke it
+ * @server_label: what that did then
  */
 struct ledger_wait {
 	uint64_t object;
 	uint64_t from_ns, until_ns;
 	uint64_t server;
-	uint32_t server_name;
+	uint32_t server_name, server_label;
 	uint32_t kind;
 	uint32_t name;
+	bool labelled;
 	bool still;
 };
 
@@ -157,7 +164,7 @@ struct ledger_io {
 struct ledger_hold {
 	uint64_t object, ns;
 	uint64_t holder;
-	uint32_t name;
+	uint32_t name, label;
 };
 
 struct ledger_steps;
@@ -227,7 +234,7 @@ struct ledger {
 int ledger_open(struct ledger *ledger, struct trace *trace);
 void ledger_close(struct ledger *ledger);
 
-enum { LEDGER_CAUSES = 16, LEDGER_NAMED = 3 };
+enum { LEDGER_CAUSES = 32, LEDGER_NAMED = 3 };
 
 /* Why a worker slept in the kernel, or was stopped. */
 enum ledger_how {
@@ -237,7 +244,7 @@ enum ledger_how {
 };
 
 /* A holder of the worker or of its CPU: the tasks of type @name (LEDGER_NOBODY:
- * the worker itself), or the threads named @comm, of which @thread held it
+ * the worker itself) with @label (LEDGER_NOBODY: none), or the threads named @comm, of which @thread held it
  * longest. With LEDGER_WAITED: the holders of the lock @lock, of @lock_kind, named @name
  * (LEDGER_NOBODY: not known), of which @holder held it longest; @did: what they did
  * meanwhile, as parts, where LEDGER_WAITED is a wait for anything. A channel has its last
@@ -246,7 +253,7 @@ enum ledger_how {
 struct ledger_cause {
 	enum ledger_part part;
 	uint32_t track; /* the worker */
-	uint32_t name;
+	uint32_t name, label;
 	uint32_t thread;
 	enum ledger_how how;
 	char comm[16];
@@ -282,6 +289,7 @@ void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
  *        taken longer than any item
  * @culprit: a type of tasks or the name of a thread; empty: none. With LEDGER_BACKLOG,
  *           the item's own type if most of the polls were of it
+ * @label: what the culprit did, if that is a type; empty: not known
  * @track: the worker; @thread: as in struct ledger_cause
  * @ns: the time; @times: in how many pieces; @longest_ns: the longest of them
  * @burst: number of tasks that became runnable within @burst_ns before it. With
@@ -295,6 +303,7 @@ struct ledger_reason {
 	unsigned kind;
 	enum ledger_how how;
 	char culprit[TRACE_TEXT];
+	char label[TRACE_TEXT];
 	uint32_t track;
 	uint32_t thread;
 	uint64_t ns, times, longest_ns;
@@ -305,6 +314,20 @@ struct ledger_reason {
 	uint32_t lock_kind;
 	uint64_t did[LEDGER_PARTS];
 };
+
+/* ledger_who - write the culprit of a reason, as "serve (keys)", to @text, of LEDGER_WHO
+ * bytes. Return: @text */
+#define LEDGER_WHO (2 * TRACE_TEXT + 4)
+const char *ledger_who(const struct ledger_reason *reason, char *text);
+
+/* ledger_task - write a type and a label in the same way */
+const char *ledger_task(const struct ledger *ledger, uint32_t name,
+			uint32_t label, char *text);
+
+/* ledger_is_alike - was it the same object, or one of a kind that comes and goes, such as an
+ * event on the stack of each request? */
+bool ledger_is_alike(const struct ledger_reason *a,
+		     const struct ledger_reason *b);
 
 /* ledger_part_of - return the part that contains a reason's time */
 unsigned ledger_part_of(const struct ledger_reason *reason);

@@ -25,7 +25,7 @@ static uint64_t side_of(const struct ledger_wait *wait)
 
 /* ---- collecting ------------------------------------------------------------ */
 
-/* The task that the thread of a track polls, as a server. */
+/* The task that the thread of a track polls, as a server; ns: its label. */
 static struct address server_on(struct ledger *l, unsigned track)
 {
 	const struct ledger_steps *s = &l->tracks[track];
@@ -34,12 +34,15 @@ static struct address server_on(struct ledger *l, unsigned track)
 		if (s->open[i - 1].step.doing == LEDGER_POLL)
 			return (struct address){
 				.number = s->open[i - 1].task,
-				.track = s->open[i - 1].step.name
+				.track = s->open[i - 1].step.name,
+				.ns = s->open[i - 1].labels.now
 			};
 	if (trace_source(l->trace, track)->stream.index != TRACE_OUTSIDE)
-		return (struct address){ .track = LEDGER_NOBODY };
+		return (struct address){ .track = LEDGER_NOBODY,
+					 .ns = LEDGER_NOBODY };
 	return (struct address){ .number = AREA_HOLDER_THREAD,
-				 .track = ledger_name(l, "an outside thread") };
+				 .track = ledger_name(l, "an outside thread"),
+				 .ns = LEDGER_NOBODY };
 }
 
 void ledger_on_woken(struct ledger *l, const struct trace_mark *mark)
@@ -50,12 +53,13 @@ void ledger_on_woken(struct ledger *l, const struct trace_mark *mark)
 	if (!addresses_find(&l->suspended, mark->args[0].number, &entry))
 		return;
 	wait = &l->waits[entry.number - 1];
-	if (!wait_kind_is_channel(wait->kind))
+	if (wait_kind_is_lock(wait->kind) || wait_kind_is_io(wait->kind))
 		return;
 	/* A timer wakes between polls: it serves nobody. */
 	server = server_on(l, mark->track);
 	wait->server = server.number;
 	wait->server_name = server.track;
+	wait->server_label = (uint32_t)server.ns;
 }
 
 /* Set the last server of the channel, which should have ended the wait. */
@@ -64,7 +68,7 @@ static void set_last_server(struct ledger *l, struct ledger_wait *wait)
 	struct address server;
 
 	wait->server = 0;
-	wait->server_name = LEDGER_NOBODY;
+	wait->server_name = wait->server_label = LEDGER_NOBODY;
 	if (!addresses_find(&l->servers, side_of(wait), &server))
 		return;
 	wait->server = server.number;
@@ -220,7 +224,7 @@ int ledger_add_servers(const struct ledger *l, struct addresses *holders)
 	for (size_t i = 0; !code && i < l->wait_count; i++) {
 		const struct address entry = { .address = l->waits[i].server };
 
-		if (wait_kind_is_send(l->waits[i].kind))
+		if (wait_kind_is_send(l->waits[i].kind) || l->waits[i].labelled)
 			code = addresses_put(holders, &entry);
 	}
 	for (size_t i = 0; !code && i < l->channel_count; i++) {

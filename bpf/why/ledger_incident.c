@@ -17,11 +17,12 @@ static bool is_one(const struct ledger_reason *a, const struct ledger_reason *b)
 	bool stopped = a->how == LEDGER_STOP;
 
 	if (a->kind == LEDGER_RUNNING || a->kind == LEDGER_UNKNOWN ||
-	    a->kind != b->kind || a->lock != b->lock ||
+	    a->kind != b->kind || !ledger_is_alike(a, b) ||
 	    stopped != (b->how == LEDGER_STOP))
 		return false;
 	if (stopped || a->culprit[0])
-		return strcmp(a->culprit, b->culprit) == 0;
+		return strcmp(a->culprit, b->culprit) == 0 &&
+		       strcmp(a->label, b->label) == 0;
 	return b->culprit[0] == '\0' && a->track == b->track;
 }
 

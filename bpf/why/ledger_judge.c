@@ -135,9 +135,10 @@ static int make_types(struct ledger *l, struct ledger_verdict *v)
 static bool is_alike(const struct ledger_reason *a,
 		     const struct ledger_reason *b)
 {
-	return a->kind == b->kind && a->lock == b->lock &&
+	return a->kind == b->kind && ledger_is_alike(a, b) &&
 	       (a->how == LEDGER_STOP) == (b->how == LEDGER_STOP) &&
-	       strcmp(a->culprit, b->culprit) == 0;
+	       strcmp(a->culprit, b->culprit) == 0 &&
+	       strcmp(a->label, b->label) == 0;
 }
 
 static void add_did(struct ledger_reason *to, const struct ledger_reason *what)
@@ -182,7 +183,7 @@ static struct ledger_reason sum_lock(const struct ledger_reason *reasons,
 	for (unsigned i = at + 1; sum.lock && i < count; i++) {
 		const struct ledger_reason *r = &reasons[i];
 
-		if (r->lock != sum.lock)
+		if (!ledger_is_alike(r, &sum))
 			continue;
 		add_did(&sum, r);
 		if (r->ns <= most)
@@ -190,6 +191,7 @@ static struct ledger_reason sum_lock(const struct ledger_reason *reasons,
 		most = r->ns;
 		sum.holder = r->holder;
 		memcpy(sum.culprit, r->culprit, sizeof(sum.culprit));
+		memcpy(sum.label, r->label, sizeof(sum.label));
 	}
 	sum.others = (double)most < ALONE * (double)sum.ns;
 	return sum;
@@ -288,6 +290,9 @@ static void settle_unfinished(const struct ledger *l, struct ledger_verdict *v)
 	if (most->name < l->name_count)
 		snprintf(r->culprit, sizeof(r->culprit), "%s",
 			 l->names[most->name]);
+	if (most->label < l->name_count)
+		snprintf(r->label, sizeof(r->label), "%s",
+			 l->names[most->label]);
 }
 
 /* Number of items that took longer than a limit. Items are sorted. */

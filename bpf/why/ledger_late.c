@@ -24,7 +24,8 @@ static struct ledger_item item_of(const struct ledger_late *late,
 				     .end_ns = late->until_ns,
 				     .track = track,
 				     .home = track,
-				     .name = LEDGER_NOBODY - 1 };
+				     .name = LEDGER_NOBODY - 1,
+				     .label = LEDGER_NOBODY };
 }
 
 /* Return the longest time for which one cause kept the worker from looking. */

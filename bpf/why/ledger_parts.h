@@ -22,19 +22,28 @@ enum ledger_doing {
 struct ledger_step {
 	uint64_t from_ns;
 	size_t decides, work;
-	uint8_t doing; /* enum ledger_doing */
-	bool injected; /* it has just taken tasks from the injection queue */
-	bool unseen;   /* it began before the recording */
-	uint32_t name; /* of a poll or job; of a search: the victim's track */
+	uint8_t doing;  /* enum ledger_doing */
+	bool injected;  /* it has just taken tasks from the injection queue */
+	bool unseen;    /* it began before the recording */
+	uint32_t name;  /* of a poll or job; of a search: the victim's track */
+	uint32_t label; /* of a poll; LEDGER_NOBODY: none */
+};
+
+/* The labels of a poll so far. @now: the last one, since @since_ns; @most: the one that it had
+ * longest, for @most_ns. LEDGER_NOBODY: none. A label that comes back counts from then on. */
+struct ledger_labels {
+	uint32_t now, most;
+	uint64_t since_ns, most_ns;
 };
 
 /* A slice that has not ended. Of a poll: @wait: index + 1 of the wait for a lock or channel
- * that its task had begun before; 0: none. @goes_on: it waits for that again. @gave_up: it
+ * that its task had begun before; 0: none. @first: index of its first step. @goes_on: it waits for that again. @gave_up: it
  * waits no longer, and has not got it. */
 struct ledger_open {
 	struct ledger_step step;
 	uint64_t task;
-	size_t wait;
+	size_t wait, first;
+	struct ledger_labels labels;
 	bool goes_on, gave_up;
 };
 
@@ -65,6 +74,17 @@ struct ledger_steps {
 
 /* ledger_name - return the index of a name, which is added if it is new */
 uint32_t ledger_name(struct ledger *ledger, const char *text);
+
+/* ---- labels (ledger_labels.c) ------------------------------------------------ */
+
+/* ledger_on_label - the task that is polled does something else from now on */
+void ledger_on_label(struct ledger *ledger, const struct trace_mark *mark);
+
+/* ledger_label - return the label that an open poll had longest until @ns */
+uint32_t ledger_label(const struct ledger_open *open, uint64_t ns);
+
+/* ledger_find_poll - return the open poll of a task on a track; NULL: there is none */
+struct ledger_open *ledger_find_poll(struct ledger_steps *steps, uint64_t task);
 
 /* ---- waits for locks and channels (ledger_waits.c) --------------------------- */
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bpf/target/wait_kind.h"
 #include "bpf/why/ledger.h"
 
 /*
@@ -118,6 +119,16 @@ static bool is_queue(const struct ledger *l, const struct ledger_item *item,
 
 /* ---- all reasons --------------------------------------------------------- */
 
+static void set_name(const struct ledger *l, const struct ledger_cause *cause,
+		     struct ledger_reason *reason)
+{
+	snprintf(reason->culprit, sizeof(reason->culprit), "%s",
+		 l->names[cause->name]);
+	if (cause->label < l->name_count)
+		snprintf(reason->label, sizeof(reason->label), "%s",
+			 l->names[cause->label]);
+}
+
 static struct ledger_reason blame(const struct ledger *l,
 				  const struct ledger_cause *cause)
 {
@@ -137,9 +148,11 @@ static struct ledger_reason blame(const struct ledger *l,
 	if (cause->part == LEDGER_PREEMPTED)
 		snprintf(reason.culprit, sizeof(reason.culprit), "%s",
 			 cause->comm[0] ? cause->comm : "?");
+	else if (cause->part == LEDGER_WAITED &&
+		 wait_kind_is_io(cause->lock_kind))
+		snprintf(reason.culprit, sizeof(reason.culprit), "peer");
 	else if (cause->name < l->name_count && cause->how != LEDGER_STOP)
-		snprintf(reason.culprit, sizeof(reason.culprit), "%s",
-			 l->names[cause->name]);
+		set_name(l, cause, &reason);
 	return reason;
 }
 

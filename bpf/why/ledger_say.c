@@ -24,19 +24,20 @@ const char *ledger_word(unsigned part)
 static void say_queued(const struct ledger_reason *r, const char *who,
 		       char *text, size_t bytes)
 {
-	char took[32], longest[32], times[32];
+	char took[32], longest[32], times[32], culprit[LEDGER_WHO];
 
 	text_time(took, (double)r->ns);
+	ledger_who(r, culprit);
 	if (!r->culprit[0])
 		snprintf(text, bytes, "waited %s while %s was between polls",
 			 took, who);
 	else if (r->times == 1)
 		snprintf(text, bytes, "waited %s behind %s on %s", took,
-			 r->culprit, who);
+			 culprit, who);
 	else
 		snprintf(text, bytes,
 			 "waited %s behind %s on %s: %s polls, up to %s", took,
-			 r->culprit, who, text_count(times, r->times),
+			 culprit, who, text_count(times, r->times),
 			 text_time_in(longest, (double)r->longest_ns,
 				      (double)r->ns));
 }
@@ -75,9 +76,10 @@ static void say_backlog(const struct ledger_reason *r, char *text, size_t bytes)
 static void say_descheduled(const struct ledger_reason *r, const char *who,
 			    char *text, size_t bytes)
 {
-	char took[32];
+	char took[32], culprit[LEDGER_WHO];
 
 	text_time(took, (double)r->ns);
+	ledger_who(r, culprit);
 	if (r->how == LEDGER_STOP)
 		snprintf(text, bytes,
 			 "%s was stopped for %s, by a signal or a debugger",
@@ -89,7 +91,7 @@ static void say_descheduled(const struct ledger_reason *r, const char *who,
 	else
 		snprintf(text, bytes,
 			 "a poll of %s blocked %s for %s, in the kernel",
-			 r->culprit[0] ? r->culprit : "?", who, took);
+			 culprit[0] ? culprit : "?", who, took);
 }
 
 static void say_preempted(const struct ledger_reason *r, const char *who,
@@ -161,7 +163,9 @@ static const char *say_object(const struct ledger *l, uint32_t kind,
 
 	if (!wait_kind_is_channel(kind)) {
 		trace_wait_name(l->trace, kind, object, text);
-		return "held by ";
+		return wait_kind_is_lock(kind) ? "held by "
+		       : wait_kind_is_io(kind) ? "for its "
+					       : "woken by ";
 	}
 	trace_object_name(l->trace, kind, object, name);
 	snprintf(text, OBJECT_TEXT, "%s %s", wait_kind_state(kind), name);
@@ -172,16 +176,18 @@ static void say_waited(const struct ledger *l, const struct ledger_reason *r,
 		       char *text, size_t bytes)
 {
 	char took[32], object[OBJECT_TEXT], holder[200] = "";
+	char culprit[LEDGER_WHO];
 	const char *by = say_object(l, r->lock_kind, r->lock, object);
-	const char *nobody = wait_kind_is_channel(r->lock_kind)
-				     ? "not known"
-				     : "nobody that is known";
+	const char *nobody = wait_kind_is_channel(r->lock_kind) ? "not known"
+			     : wait_kind_is_lock(r->lock_kind)
+				     ? "nobody that is known"
+				     : "no task";
 
 	if (r->culprit[0])
 		say_holder(r->did, r->ns, holder, sizeof(holder));
 	snprintf(text, bytes, "waited %s for %s, %s%s%s",
 		 text_time(took, (double)r->ns), object, by,
-		 r->culprit[0] ? r->culprit : nobody, holder);
+		 r->culprit[0] ? ledger_who(r, culprit) : nobody, holder);
 }
 
 void ledger_say_channel(const struct ledger *l,
@@ -191,6 +197,7 @@ void ledger_say_channel(const struct ledger *l,
 	const struct ledger_wait *wait = &l->waits[channel->longest - 1];
 	double most = (double)channel->longest_ns;
 	char object[OBJECT_TEXT], count[32], mean[32], time[32], did[200] = "";
+	char server[LEDGER_WHO];
 	const char *by = say_object(l, channel->kind, channel->object, object);
 	bool known = wait->server_name < l->name_count;
 
@@ -205,7 +212,11 @@ void ledger_say_channel(const struct ledger *l,
 			      most),
 		 text_time(time, most),
 		 wait->name < l->name_count ? l->names[wait->name] : "a task",
-		 by, known ? l->names[wait->server_name] : "not known", did);
+		 by,
+		 known ? ledger_task(l, wait->server_name, wait->server_label,
+				     server)
+		       : "not known",
+		 did);
 	if (channel->still > 0)
 		snprintf(text + strlen(text), bytes - strlen(text),
 			 "; %s task%s at the end, up to %s so far",
@@ -303,6 +314,8 @@ void ledger_say(const struct ledger *l, const struct ledger_reason *reasons,
 static void say_descheduled_all(const struct ledger_reason *r, bool several,
 				char *text, size_t bytes)
 {
+	char culprit[LEDGER_WHO];
+
 	if (r->how == LEDGER_STOP)
 		snprintf(text, bytes,
 			 "being stopped, by a signal or a debugger");
@@ -310,7 +323,7 @@ static void say_descheduled_all(const struct ledger_reason *r, bool several,
 		snprintf(text, bytes, "polls that blocked in the kernel");
 	else
 		snprintf(text, bytes, "polls of %s that blocked in the kernel",
-			 r->culprit);
+			 ledger_who(r, culprit));
 }
 
 /* Name the part of all holders' time that is the largest, if it is most of it. */
@@ -331,16 +344,18 @@ static void say_waited_all(const struct ledger *l,
 			   const struct ledger_reason *r, bool several,
 			   char *text, size_t bytes)
 {
-	char object[OBJECT_TEXT];
+	char object[OBJECT_TEXT], culprit[LEDGER_WHO];
 	const char *by = say_object(l, r->lock_kind, r->lock, object);
-	const char *channels =
-		wait_kind_is_channel(r->lock_kind) ? " or full channels" : "";
+	const char *channels = wait_kind_is_lock(r->lock_kind) ? ""
+			       : wait_kind_is_channel(r->lock_kind)
+				       ? " or full channels"
+				       : " or other objects";
 
 	if (several)
 		snprintf(text, bytes, "waiting for locks%s", channels);
 	else if (r->culprit[0])
 		snprintf(text, bytes, "waiting for %s, %s%s%s%s", object, by,
-			 r->culprit, r->others ? " and others" : "",
+			 ledger_who(r, culprit), r->others ? " and others" : "",
 			 did_most(r));
 	else
 		snprintf(text, bytes, "waiting for %s", object);
@@ -350,7 +365,7 @@ static void say_waited_all(const struct ledger *l,
 static void say_part(const struct ledger *l, const struct ledger_reason *r,
 		     bool several, char *text, size_t bytes)
 {
-	char number[32];
+	char number[32], culprit[LEDGER_WHO];
 
 	switch (r->kind) {
 	case LEDGER_WAITED:
@@ -359,7 +374,7 @@ static void say_part(const struct ledger *l, const struct ledger_reason *r,
 	case LEDGER_QUEUED:
 		snprintf(text, bytes, "waiting behind %s",
 			 several         ? "others"
-			 : r->culprit[0] ? r->culprit
+			 : r->culprit[0] ? ledger_who(r, culprit)
 					 : "what workers do between polls");
 		break;
 	case LEDGER_BURST:
@@ -403,13 +418,15 @@ static void say_unfinished(const struct ledger *l,
 			   size_t bytes)
 {
 	char who[TRACE_LABEL], took[32], waiting[32], oldest[32];
+	char culprit[LEDGER_WHO];
 	double whole = (double)(r->ns > r->burst_ns ? r->ns : r->burst_ns);
 
 	trace_label(l->trace, r->track, who);
 	snprintf(text, bytes,
 		 "%s is in one poll of %s, that has taken %s%s, and has not "
 		 "ended",
-		 who, r->culprit, text_time_in(took, (double)r->ns, whole),
+		 who, ledger_who(r, culprit),
+		 text_time_in(took, (double)r->ns, whole),
 		 r->unseen ? " and more, since before the recording" : "");
 	if (r->burst > 0)
 		snprintf(text + strlen(text), bytes - strlen(text),
@@ -438,7 +455,7 @@ static void say_share(const struct ledger *l, const struct ledger_share *s,
 		      const char *of, char *text, size_t bytes)
 {
 	const struct ledger_reason *r = &s->reason;
-	char part[300];
+	char part[300], culprit[LEDGER_WHO];
 
 	say_part(l, r, s->several, part, sizeof(part));
 	snprintf(text, bytes, "%.0f %%%s to %s", 100 * ledger_said(s), of,
@@ -452,19 +469,22 @@ static void say_share(const struct ledger *l, const struct ledger_share *s,
 			       bytes - strlen(text));
 	else
 		snprintf(text + strlen(text), bytes - strlen(text), "%s",
-			 r->culprit);
+			 ledger_who(r, culprit));
 }
 
 static void say_delays(const struct ledger_delays *delays, const char *what,
 		       char *text, size_t bytes)
 {
-	const char *culprit = delays->list[0].reasons[0].culprit;
 	size_t used = strlen(text);
+	char culprit[LEDGER_WHO];
 
 	if (delays->count > 0)
 		snprintf(text + used, bytes - used,
 			 "; before tasks were ready, %s late%s%s", what,
-			 culprit[0] ? ", behind " : "", culprit);
+			 ledger_who(&delays->list[0].reasons[0], culprit)[0]
+				 ? ", behind "
+				 : "",
+			 culprit);
 }
 
 void ledger_say_verdict(const struct ledger *l, const struct ledger_verdict *v,

@@ -27,7 +27,8 @@ struct span {
 static bool is_same(const struct ledger_cause *a, const struct ledger_cause *b)
 {
 	return a->part == b->part && a->track == b->track &&
-	       a->name == b->name && a->how == b->how && a->lock == b->lock &&
+	       a->name == b->name && a->label == b->label && a->how == b->how &&
+	       a->lock == b->lock &&
 	       memcmp(a->comm, b->comm, sizeof(a->comm)) == 0;
 }
 
@@ -62,7 +63,8 @@ static struct ledger_cause cause_of(const struct span *span,
 {
 	return (struct ledger_cause){ .part = part,
 				      .track = span->track,
-				      .name = LEDGER_NOBODY };
+				      .name = LEDGER_NOBODY,
+				      .label = LEDGER_NOBODY };
 }
 
 /* ---- which part ---------------------------------------------------------- */
@@ -144,6 +146,7 @@ static void add_work(const struct span *span, const struct ledger_step *step,
 		return;
 	if (is_work(step)) {
 		cause.name = step->name;
+		cause.label = step->label;
 		span->split->ahead++;
 		if (span->split->longest_ns < ns)
 			span->split->longest_ns = ns;
@@ -161,8 +164,10 @@ static void add_off(const struct span *span, const struct ledger_step *step,
 		cause.thread = off->other;
 		memcpy(cause.comm, off->comm, sizeof(cause.comm));
 	} else if (part == LEDGER_DESCHEDULED) {
-		if (is_work(step))
+		if (is_work(step)) {
 			cause.name = step->name;
+			cause.label = step->label;
+		}
 		if (off && off->kind == OFFCPU_STOPPED)
 			cause.how = LEDGER_STOP;
 		else if (span->phase == OWN)

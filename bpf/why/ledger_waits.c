@@ -27,14 +27,11 @@
 
 /* ---- collecting ------------------------------------------------------------ */
 
-/* The open poll of a task on a track; NULL: there is none. */
-static struct ledger_open *find_poll(struct ledger_steps *s, uint64_t task)
+/* Is a wait the time of a task, whatever it waits for? Not that for a holder, which is found
+ * in another way. */
+static bool is_labelled(const struct ledger_wait *wait)
 {
-	for (size_t i = s->depth; i > 0; i--)
-		if (s->open[i - 1].step.doing == LEDGER_POLL &&
-		    s->open[i - 1].task == task)
-			return &s->open[i - 1];
-	return NULL;
+	return wait->labelled && !wait_kind_is_lock(wait->kind);
 }
 
 /* The task waits on when its poll has ended. @number: index + 1 of the wait */
@@ -50,13 +47,14 @@ void ledger_on_wait(struct ledger *l, const struct trace_mark *mark)
 {
 	struct ledger_steps *s = &l->tracks[mark->track];
 	uint64_t task = mark->args[0].number, object = mark->args[1].number;
-	struct ledger_open *open = find_poll(s, task);
+	struct ledger_open *open = ledger_find_poll(s, task);
+	bool labelled = open && open->labels.now != LEDGER_NOBODY;
 	bool goes_on = mark->again && open && open->wait > 0 &&
 		       l->waits[open->wait - 1].object == object;
 
 	s->wait_ns = mark->ns;
 	if (!wait_kind_is_lock(mark->number) &&
-	    !wait_kind_is_channel(mark->number))
+	    !wait_kind_is_channel(mark->number) && !labelled)
 		return;
 	if (goes_on) {
 		open->goes_on = true;
@@ -75,7 +73,9 @@ void ledger_on_wait(struct ledger *l, const struct trace_mark *mark)
 		.from_ns = mark->ns,
 		.kind = (uint32_t)mark->number,
 		.name = open ? open->step.name : LEDGER_NOBODY,
+		.labelled = labelled,
 		.server_name = LEDGER_NOBODY,
+		.server_label = LEDGER_NOBODY,
 	};
 	suspend(l, task, l->wait_count);
 }
@@ -113,7 +113,7 @@ void ledger_begin_poll(struct ledger *l, struct ledger_open *open,
 void ledger_on_give_up(struct ledger *l, const struct trace_mark *mark)
 {
 	struct ledger_open *open =
-		find_poll(&l->tracks[mark->track], mark->args[0].number);
+		ledger_find_poll(&l->tracks[mark->track], mark->args[0].number);
 
 	if (open && open->wait > 0 &&
 	    l->waits[open->wait - 1].object == mark->args[1].number)
@@ -129,7 +129,7 @@ void ledger_waited(struct ledger *l, struct ledger_item *item,
 
 	if (wait_kind_is_channel(wait->kind)) {
 		ledger_served(l, wait, item->ready_ns, open->gave_up);
-		if (!wait_kind_is_send(wait->kind))
+		if (!wait_kind_is_send(wait->kind) && !wait->labelled)
 			return;
 	}
 	if (holds)
@@ -205,13 +205,14 @@ static void name_hold(struct ledger *l, struct ledger_hold *hold)
 	const char *name;
 	char text[32];
 
-	hold->name = LEDGER_NOBODY;
+	hold->name = hold->label = LEDGER_NOBODY;
 	if (hold->holder == 0)
 		return;
 	if (!is_of(l, i, hold->holder) && i > 0)
 		i--;
 	if (is_of(l, i, hold->holder)) {
 		hold->name = l->held[i].name;
+		hold->label = l->held[i].label;
 		return;
 	}
 	name = trace_name(l->trace, TRACE_NAME_HOLDER, hold->holder);
@@ -282,6 +283,8 @@ void ledger_count_stuck(struct ledger *l)
 			ledger_still_waits(l, wait);
 			continue;
 		}
+		if (!wait_kind_is_lock(wait->kind))
+			continue;
 		l->stuck_count++;
 		if (!l->stuck || wait->from_ns < l->waits[l->stuck - 1].from_ns)
 			l->stuck = entry->number;
@@ -432,7 +435,8 @@ void ledger_did(const struct ledger *l, uint64_t holder, uint64_t from_ns,
 	look_at(&look);
 }
 
-/* A place in a channel was missing: blame the last task that made one. */
+/* A place in a channel was missing, or something else that a task with a label waited for:
+ * blame the last task that made one, or that woke this one. */
 static void split_full(const struct ledger *l, const struct ledger_item *item,
 		       const struct ledger_wait *wait,
 		       struct ledger_split *split)
@@ -440,6 +444,7 @@ static void split_full(const struct ledger *l, const struct ledger_item *item,
 	struct ledger_cause cause = { .part = LEDGER_WAITED,
 				      .track = item->track,
 				      .name = wait->server_name,
+				      .label = wait->server_label,
 				      .holder = wait->server,
 				      .lock = wait->object,
 				      .lock_kind = wait->kind };
@@ -457,6 +462,7 @@ static void blame(struct ledger_cause *cause, const struct ledger_item *item,
 	bool known = hold && hold->holder && hold->holder != item->task;
 
 	cause->name = known ? hold->name : LEDGER_NOBODY;
+	cause->label = known ? hold->label : LEDGER_NOBODY;
 	cause->holder = known ? hold->holder : 0;
 }
 
@@ -469,7 +475,7 @@ void ledger_split_wait(const struct ledger *l, const struct ledger_item *item,
 	unsigned left = MAX_LOOKS;
 
 	split->parts[LEDGER_WAITED] = until - from;
-	if (wait_kind_is_send(wait->kind)) {
+	if (wait_kind_is_send(wait->kind) || is_labelled(wait)) {
 		split_full(l, item, wait, split);
 		return;
 	}

@@ -96,6 +96,7 @@ static void set_reason(json_t *object, const struct why *why,
 	set_text(object, "kind", ledger_word(reason->kind));
 	set_text(object, "how", hows[reason->how]);
 	set_text(object, "culprit", reason->culprit);
+	set_text(object, "label", reason->label);
 	json_set_fields(object, fields_of_reason, reason);
 	json_object_set_new(object, "unseen", json_boolean(reason->unseen));
 	json_object_set_new(object, "lock", lock_json(why, reason));
@@ -138,6 +139,10 @@ static json_t *slow_json(const struct why *why, const struct ledger_slow *slow)
 	snprintf(text, sizeof(text), "0x%" PRIx64, item->task);
 	set_text(object, "task", text);
 	set_text(object, "type", why->ledger.names[item->name]);
+	set_text(object, "label",
+		 item->label < why->ledger.name_count
+			 ? why->ledger.names[item->label]
+			 : NULL);
 	set_place(object, why, item->track);
 	json_set_fields(object, fields_of_item, item);
 	json_set_count(object, "took_ns", ledger_took(item));

@@ -269,13 +269,15 @@ static void print_incident(FILE *file, const struct why *why, size_t index)
 	const struct ledger_slow *slow = &why->verdict.slow[in->worst];
 	uint64_t took = ledger_took(&slow->item);
 	char bar[BAR + 1], who[TRACE_LABEL], text[LEDGER_TEXT], time[32];
-	char at[WHY_TIME];
+	char at[WHY_TIME], task[LEDGER_WHO];
 
 	draw_bar(bar, &slow->split, took > 0 ? took : 1);
 	trace_label(why->trace, slow->item.track, who);
 	fprintf(file, "%2zu  [%-*s] %s: %s on %s", index + 1, (int)BAR, bar,
 		text_time(time, (double)took),
-		why->ledger.names[slow->item.name], who);
+		ledger_task(&why->ledger, slow->item.name, slow->item.label,
+			    task),
+		who);
 	if (slow->split.stolen) {
 		trace_label(why->trace, slow->split.victim, who);
 		fprintf(file, ", stolen from %s", who);

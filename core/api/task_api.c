@@ -5,6 +5,7 @@
 
 #include "core/loop/current.h"
 #include "core/base/boundary.h"
+#include "core/base/hot.h"
 #include "core/fiber/fiber.h"
 #include "core/loop/loop.h"
 #include "core/runtime/runtime.h"
@@ -397,6 +398,20 @@ struct skua_task *skua_task_self(void)
 	const struct worker *worker = current_here();
 
 	return worker ? (struct skua_task *)(uintptr_t)worker->area.task : NULL;
+}
+
+HOT int skua_task_set_label(const char *label)
+{
+	struct worker *worker = current_here();
+	struct skua_task *task;
+
+	if (!worker || !worker->area.task)
+		return -EPERM;
+	task = (struct skua_task *)(uintptr_t)worker->area.task;
+	if (task->flags & TASK_FIBER)
+		((struct skua_fiber *)task)->label = label;
+	telemetry_label(&worker->telemetry, task, label);
+	return 0;
 }
 
 struct skua_runtime *skua_task_runtime(const struct skua_task *task)

@@ -148,6 +148,7 @@ static int end(void *arg)
 	}
 	self->context = NULL;
 	self->masks = 0;
+	self->label = NULL;
 	/* Its context of skua_task_ctx() ends with it: a fiber that polls it
 	 * within its own poll has none. */
 	current_worker->forked_at = 0;

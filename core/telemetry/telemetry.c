@@ -512,6 +512,16 @@ void telemetry_give_up(struct worker_telemetry *t, uint64_t task,
 	note(t, EVENT_GIVE_UP, task, (uintptr_t)object, (uint32_t)-code, 0);
 }
 
+/* A fiber may go on with what it did in the poll before. */
+static void label_fiber(struct worker_telemetry *t,
+			const struct skua_task *task)
+{
+	const struct skua_fiber *fiber = (const struct skua_fiber *)task;
+
+	if (task->flags & TASK_FIBER && fiber->label)
+		telemetry_label(t, task, fiber->label);
+}
+
 enum skua_poll telemetry_poll(struct worker_telemetry *t,
 			      struct skua_task *task)
 {
@@ -525,6 +535,7 @@ enum skua_poll telemetry_poll(struct worker_telemetry *t,
 				     (uintptr_t)type, (uintptr_t)poll);
 	note(t, EVENT_BEGIN, (uintptr_t)task, name,
 	     type ? EVENT_NAME_TYPE : EVENT_NAME_POLL, 0);
+	label_fiber(t, task);
 	result = task->poll(task);
 	BOUNDARY(poll);
 	note(t, EVENT_END, (uintptr_t)task, 0, (uint32_t)result, 0);

@@ -208,6 +208,15 @@ void telemetry_reap(struct worker_telemetry *t, uint64_t data, uint32_t events,
 void telemetry_give_up(struct worker_telemetry *t, uint64_t task,
 		       const void *object, int code);
 
+/* telemetry_label - report what the task that the worker polls does from now on */
+static inline void telemetry_label(struct worker_telemetry *t,
+				   const struct skua_task *task,
+				   const char *label)
+{
+	recorder_note_owner(&t->recorder, EVENT_LABEL, (uintptr_t)task,
+			    (uintptr_t)label, 0, 0);
+}
+
 /* telemetry_poll - poll a task, and report the poll to the recorder and to
  * tracers */
 enum skua_poll telemetry_poll(struct worker_telemetry *t,

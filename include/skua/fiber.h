@@ -92,7 +92,7 @@ struct skua_fiber {
 	struct skua_fiber *outer;
 	const void *shown;
 	struct skua_timer timer;
-	uint64_t reserved2;
+	const char *label;
 };
 
 /**

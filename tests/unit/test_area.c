@@ -64,6 +64,8 @@ TEST(root__of_this_library__says_what_it_is)
 			 offsetof(struct skua_task, state));
 	assert_int_equal(area_root.task_flags,
 			 offsetof(struct skua_task, flags));
+	assert_int_equal(area_root.fiber_label,
+			 offsetof(struct skua_fiber, label));
 	assert_true(strlen(area_root.version) < sizeof(area_root.version));
 }
 

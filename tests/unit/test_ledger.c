@@ -12,11 +12,14 @@
 
 #define THREAD (AREA_HOLDER_THREAD | 0x8000u)
 
-#define TASK  0x7000u
-#define TYPE  0x5000u
-#define OTHER 0x5001u
-#define LOCK  0x6000u
-#define QUEUE 0x6008u
+#define TASK     0x7000u
+#define TYPE     0x5000u
+#define OTHER    0x5001u
+#define LOCK     0x6000u
+#define QUEUE    0x6008u
+#define EVENT_AT 0x6010u
+#define KEYS     0x4000u
+#define GET      0x4001u
 
 /* A file in memory; counter and time are the same. Streams 0 and 1 are workers, with
  * threads 10 and 11; 2 is outside. A test may add 3, of another runtime. */
@@ -57,6 +60,8 @@ static int set_up(void **state)
 	trace_write_name(&f->writer, TRACE_NAME_OBJECT, LOCK, "accounts");
 	trace_write_name(&f->writer, TRACE_NAME_OBJECT, QUEUE, "orders");
 	trace_write_name(&f->writer, TRACE_NAME_HOLDER, THREAD, "thread 10");
+	trace_write_name(&f->writer, TRACE_NAME_LABEL, KEYS, "keys");
+	trace_write_name(&f->writer, TRACE_NAME_LABEL, GET, "get");
 	*state = f;
 	return 0;
 }
@@ -235,6 +240,7 @@ static void record(struct file *f, const struct step *it)
 	     .b = (second), .kind = (what_kind), .detail = (more))
 #define BEGIN(on, ns, task, type) \
 	NOTE(on, ns, EVENT_BEGIN, task, type, EVENT_NAME_TYPE)
+#define LABEL(on, ns, task, text) NOTE(on, ns, EVENT_LABEL, task, text, 0)
 #define PENDING(on, ns, task) NOTE(on, ns, EVENT_END, task, 0, SKUA_PENDING)
 /* It has to wait for the lock, which @holder holds. */
 #define WAIT(on, ns, task, holder)                                     \
@@ -368,6 +374,15 @@ static void also_oneshots(const struct file *f)
 		     "ns\n");
 }
 
+static void also_labels(const struct file *f)
+{
+	char text[LEDGER_WHO];
+
+	assert_string_equal(ledger_task(&f->ledger, f->ledger.items[0].name,
+					f->ledger.items[0].label, text),
+			    "some (get)");
+}
+
 /* Recordings, and the parts of their items. */
 static const struct split splits[] = {
 	{
@@ -381,6 +396,62 @@ static const struct split splits[] = {
 			     "behind other on worker 0" },
 			   { TASK,
 			     "running 700, unknown 50, ran for 700 ns itself" } },
+	},
+	/* The poll did several things: the longest one is named. */
+	{
+		.name = "split__behind_a_label__names_the_longest",
+		.steps = { CLOCK(100), READY(2, 150, TASK),
+			   READY(2, 160, TASK + 1), BEGIN(0, 200, TASK, OTHER),
+			   LABEL(0, 210, TASK, GET), LABEL(0, 300, TASK, KEYS),
+			   LABEL(0, 800, TASK, GET), LABEL(0, 850, TASK, 0),
+			   NOTE(0, 900, EVENT_END, TASK, 0, SKUA_DONE),
+			   BEGIN(0, 910, TASK + 1, TYPE),
+			   LABEL(0, 920, TASK + 1, GET),
+			   NOTE(0, 950, EVENT_END, TASK + 1, 0, SKUA_DONE),
+			   CLOCK(1000) },
+		.items = { { TASK + 1,
+			     "queued 710, running 40, unknown 40, waited 700 ns "
+			     "behind other (keys) on worker 0" },
+			   { TASK,
+			     "running 700, unknown 50, ran for 700 ns itself" } },
+		.also = also_labels,
+	},
+	/* A task that does something waits in the middle of that, for any object; one that
+	 * does nothing in particular does not. */
+	{
+		.name = "split__waits_with_a_label__is_waited",
+		.steps = { CLOCK(100), READY(2, 110, TASK + 1),
+			   BEGIN(1, 120, TASK + 1, TYPE),
+			   LABEL(1, 125, TASK + 1, GET),
+			   NOTE(1, 130, EVENT_WAIT, TASK + 1, EVENT_AT,
+				AREA_WAITS_EVENT),
+			   PENDING(1, 140, TASK + 1), READY(2, 150, TASK),
+			   BEGIN(0, 160, TASK, OTHER),
+			   LABEL(0, 170, TASK, KEYS), READY(0, 660, TASK + 1),
+			   NOTE(0, 670, EVENT_END, TASK, 0, SKUA_DONE),
+			   BEGIN(1, 680, TASK + 1, TYPE),
+			   LABEL(1, 681, TASK + 1, 0),
+			   NOTE(1, 690, EVENT_WAIT, TASK + 1, EVENT_AT,
+				AREA_WAITS_EVENT),
+			   PENDING(1, 700, TASK + 1), READY(2, 800, TASK + 1),
+			   POLL(1, 810, 815, TASK + 1, TYPE), CLOCK(900) },
+		.items = { { TASK + 1,
+			     "waited 530, queued 20, running 20, waited 530 ns for "
+			     "event 0x6010, woken by other (keys), which ran for "
+			     "500 ns" } },
+	},
+	/* The peer is to blame for a wait in the middle of something. */
+	{
+		.name = "split__waits_for_a_peer_with_a_label__blames_the_peer",
+		.steps = { CLOCK(100), READY(2, 110, TASK),
+			   BEGIN(0, 120, TASK, TYPE), LABEL(0, 125, TASK, GET),
+			   NOTE(0, 130, EVENT_WAIT, TASK, EVENT_AT,
+				AREA_WAITS_IO_WRITE),
+			   PENDING(0, 140, TASK), READY(1, 640, TASK),
+			   POLL(0, 650, 660, TASK, TYPE), CLOCK(900) },
+		.items = { { TASK,
+			     "waited 510, queued 10, running 10, waited 510 ns for "
+			     "descriptor 0x6010, to write, for its peer" } },
 	},
 	{
 		.name = "split__worker_slept__is_parked",

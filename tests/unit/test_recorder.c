@@ -458,6 +458,48 @@ TEST(recorder__fiber_waits_for_a_condition__names_the_mutex_then)
 	destroy(rt);
 }
 
+/* Sets a label, goes on in another poll, and ends what it says. */
+static void label_and_yield(struct skua_fiber *self)
+{
+	waits_of(self)->waits = true;
+	skua_task_set_label("get");
+	skua_yield();
+	skua_task_set_label(NULL);
+	skua_yield();
+}
+
+TEST(recorder__fiber_has_a_label__tells_it_in_each_poll)
+{
+	static struct waits it;
+	struct skua_runtime *rt = record_waits(&it, hold, label_and_yield);
+	const char *const texts[] = { "get", "get", NULL };
+	const enum event_kind before[] = { EVENT_BEGIN, EVENT_BEGIN,
+					   EVENT_LABEL };
+	enum event_kind last = EVENT_NONE;
+	unsigned labels = 0;
+
+	for (uint64_t n = 0; n < head_of(rt); n++) {
+		const struct event *event = event_of(rt, n);
+
+		if (event->kind == EVENT_LABEL) {
+			assert_true(labels < COUNT_OF(texts));
+			assert_int_equal(event->a, (uintptr_t)&it.fiber);
+			assert_int_equal(last, before[labels]);
+			if (texts[labels])
+				assert_string_equal(
+					(const char *)(uintptr_t)event->b,
+					texts[labels]);
+			else
+				assert_int_equal(event->b, 0);
+			labels++;
+		}
+		if (event->kind != EVENT_CLOCK)
+			last = event->kind;
+	}
+	assert_int_equal(labels, COUNT_OF(texts));
+	destroy(rt);
+}
+
 TEST(recorder__wait_is_in_vain__says_so)
 {
 	static struct waits it;

@@ -73,6 +73,69 @@ TEST(task_self__caller_driven__only_in_the_poll)
 	destroy(rt);
 }
 
+/* ---- labels ----------------------------------------------------------------- */
+
+struct labelled {
+	struct skua_fiber fiber;
+	struct skua_task task;
+	int code;
+	const char *before, *after_wait;
+};
+
+static void set_and_wait(struct skua_fiber *self)
+{
+	struct labelled *it = (struct labelled *)self;
+
+	it->before = self->label;
+	it->code = skua_task_set_label("get");
+	skua_yield();
+	it->after_wait = self->label;
+}
+
+static enum skua_poll set_in_poll(struct skua_task *self)
+{
+	SKUA_CONTAINER_OF(self, struct labelled, task)->code =
+		skua_task_set_label("get");
+	return SKUA_DONE;
+}
+
+TEST(task_set_label__of_a_fiber__stays_until_its_end)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct labelled it = { .code = 1 };
+
+	assert_int_equal(skua_fiber_init(&it.fiber, set_and_wait, 0), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(skua_task_spawn(rt, &it.fiber.task), 0);
+		assert_int_equal(skua_task_join(&it.fiber.task), 0);
+		assert_int_equal(it.code, 0);
+		assert_null(it.before);
+		assert_string_equal(it.after_wait, "get");
+		assert_null(it.fiber.label);
+	}
+	destroy(rt);
+}
+
+TEST(task_set_label__in_a_poll__is_accepted)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct labelled it = { .task = SKUA_TASK_INIT(set_in_poll), .code = 1 };
+
+	assert_int_equal(skua_runtime_block_on(rt, &it.task), 0);
+	assert_int_equal(it.code, 0);
+	destroy(rt);
+}
+
+TEST(task_set_label__outside__eperm)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+
+	assert_int_equal(skua_task_set_label("get"), -EPERM);
+	destroy(rt);
+}
+
+/* ---- runtimes --------------------------------------------------------------- */
+
 TEST(task_runtime__not_spawned__none)
 {
 	struct asker it = { .task = SKUA_TASK_INIT(asker_poll) };
