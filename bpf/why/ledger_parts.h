@@ -37,8 +37,8 @@ struct ledger_labels {
 };
 
 /* A slice that has not ended. Of a poll: @wait: index + 1 of the wait for a lock or channel
- * that its task had begun before; 0: none. @first: index of its first step. @goes_on: it waits for that again. @gave_up: it
- * waits no longer, and has not got it. */
+ * that its task had begun before; 0: none. @first: index of its first step. @goes_on: it waits
+ * for that again. @gave_up: it waits no longer, and has not got it. */
 struct ledger_open {
 	struct ledger_step step;
 	uint64_t task;

@@ -132,6 +132,7 @@ static const struct command *permitted(struct session *session, size_t argc,
 
 	if (!command)
 		return NULL;
+	skua_task_set_label(command->name);
 	is_exec = command->run == run_exec;
 	if (!command_arity_fits(command, argc)) {
 		if (is_exec)

@@ -277,13 +277,16 @@ static bool commit(struct log *log)
 	bool lost, again;
 	int code;
 
+	skua_task_set_label("write");
 	while ((code = write_frame(log))) {
 		if (!report(log, code))
 			return false;
 		skua_notify_wait(&log->work, skua_now_ns() + SECOND);
 	}
-	if (log->mode == LOG_ALWAYS || skua_now_ns() >= log->sync_due_ns)
+	if (log->mode == LOG_ALWAYS || skua_now_ns() >= log->sync_due_ns) {
+		skua_task_set_label("sync");
 		code = sync_file(log);
+	}
 	lock(log);
 	lost = log->lost;
 	again = log_error(log) && !lost;
@@ -306,9 +309,11 @@ static void write_log(struct skua_fiber *self)
 		(struct log *)((char *)self - offsetof(struct log, fiber));
 
 	skua_cancel_mask();
-	while (take(log) && commit(log))
+	while (take(log) && commit(log)) {
+		skua_task_set_label(NULL);
 		if (log->mode != LOG_ALWAYS)
 			skua_sleep_until(skua_now_ns() + PAUSE);
+	}
 }
 
 int log_start(struct log *log)
