@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """kv_why.py SKUA_KV SKUA - `skua why` names the cause of slow requests of skua-kv
 
-Each case prepares one cause of delay, and looks for it among the slowest requests. What it
-asserts is the cause that is named, not how long anything took. On a busy machine other
+Each case prepares one cause of delay, and looks for it among the slowest requests. It asserts
+the cause that is named, not how long anything took. On a busy machine other
 programs may be the cause of more: a case records again until it sees its own.
 """
 

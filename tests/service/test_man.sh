@@ -36,7 +36,7 @@ options()
 }
 
 tested=(mandoc -Tlint -Wwarning)
-for page in bpf/man/*.1 core/*/*.[357]; do
+for page in bpf/man/*.[17] core/*/*.[357]; do
 	run "$page"
 	expect "$page" exited 0
 	expect "$page" out_empty
