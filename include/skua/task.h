@@ -358,7 +358,7 @@ SKUA_API struct skua_task *skua_task_self(void);
 
 /**
  * skua_task_set_label - say what the task that the calling thread polls does
- * @label: text, in place until the process ends; the tools show its first 79 bytes.
+ * @label: text, in place until the process ends; the tools show its first 63 bytes.
  *         NULL: nothing in particular
  *
  * `skua why`, `skua stacks` and `skua export` show the label beside the name of the
@@ -369,7 +369,7 @@ SKUA_API struct skua_task *skua_task_self(void);
  * counts that wait as time that the task took, whatever it waits for. So a service
  * sets a label for each request, and NULL before it waits for the next one.
  *
- * While nothing records, a call costs about ten instructions.
+ * While nothing records, a call takes about twenty instructions.
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EPERM (the calling thread polls no task: nothing was done).
