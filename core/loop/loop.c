@@ -141,7 +141,9 @@ static bool has_own(const struct worker *w)
 }
 
 /* Search until work is found, the spin time is over, a timer is due, or the
- * pool stops. A worker that searches for longer than the delay of the LIFO
+ * pool stops. For a leader, each step is a system call. So its search ends with
+ * the spin time, however few steps it took: its sleep in the driver looks for
+ * events as well (I11). A worker that searches for longer than the delay of the LIFO
  * slots checks them as the sentinel would. A worker that searches for longer
  * than TICK_POLLERS_NS checks the timers of another group in each step: not
  * before, because a search of the measured time is over by then, and reads as
@@ -167,19 +169,20 @@ static struct skua_task *search(struct worker *w)
 			     pool->tuning.far_delay_ns);
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
+		bool over = now_ns - start_ns >= spin_ns;
+		bool leads = driver_attached(&pool->driver) && reap_leads(w);
 
 		idle_renew(&w->pool->idle, w->group, now_ns);
 		if (now_ns - start_ns > TICK_POLLERS_NS)
 			timers_take_turn(w);
 		if (now_ns - start_ns > pool->tuning.lifo_delay_ns)
 			task = sentinel_watch(w, now_ns);
-		if (!task && reap(w, now_ns, false)) {
+		if (!task && !(over && leads) && reap(w, now_ns, false)) {
 			spin_learn(&w->spin, now_ns - start_ns);
 			return NULL;
 		}
 		if (task || stopping(w) || timers_due(w, now_ns) ||
-		    (i >= pool->tuning.steal_attempts &&
-		     now_ns - start_ns >= spin_ns))
+		    (over && (leads || i >= pool->tuning.steal_attempts)))
 			return task;
 		cpu_relax();
 		task = find(w, now_ns - start_ns < far_ns ? VICTIMS_NODE
@@ -224,6 +227,18 @@ static void learn_gap(struct worker *w, uint64_t end_ns, bool claimed)
 
 	if (claimed || gap_ns >= SPIN_MAX_NS)
 		spin_learn(&w->spin, gap_ns);
+}
+
+/* Learn from the gap that an event ends. The event came about the time of a
+ * wake-up before @now_ns: the kernel does not tell when. With the wake-up as a part
+ * of the gap, short gaps would look too long for a search, and a worker that has
+ * begun to sleep in them would go on. */
+static void learn_event(struct worker *w, uint64_t now_ns)
+{
+	uint64_t gap_ns = now_ns - w->idle_since_ns;
+	uint64_t wake_ns = idle_wake_cost_ns(&w->pool->idle, w->group);
+
+	spin_learn(&w->spin, gap_ns > wake_ns ? gap_ns - wake_ns : 0);
 }
 
 /* A waker has claimed this worker. @slept: the worker slept until then. */
@@ -302,7 +317,10 @@ static bool sleep_parked(struct worker *w, struct skua_task **task)
 			idle_park_cancel(idle, w->index);
 			if (batch.count > 0)
 				reap_deliver_owner(w, &batch);
-			learn_gap(w, now_ns, batch.count > 0);
+			if (led && batch.count > 0)
+				learn_event(w, now_ns);
+			else
+				learn_gap(w, now_ns, batch.count > 0);
 			telemetry_woken(&w->telemetry, now_ns);
 			return false;
 		}

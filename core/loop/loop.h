@@ -39,6 +39,10 @@ bool loop_poll_within(struct worker *worker, struct skua_task *task);
  * runnable. @busy: the worker has tasks. Return: were there any? */
 bool reap_owner(struct worker *w, uint64_t now_ns, bool busy);
 
+/* reap_leads - does the worker lead, or may it take the role when it sleeps? A hint.
+ * Called by that worker. */
+bool reap_leads(const struct worker *w);
+
 /* reap_resign_if_long - leave the role of leader to another worker, if this worker has it
  * and its polls take long (I11). It is not the sentinel. */
 void reap_resign_if_long(struct worker *w);

@@ -85,11 +85,18 @@ static bool round_over(struct worker *w)
 	       atomic_load_relaxed(&w->pool->prioritises) != 0;
 }
 
-/* Return how old the last look must be. A leader without work looks at each step. */
-static uint64_t look_age_ns(struct worker *w, bool busy)
+bool reap_leads(const struct worker *w)
 {
 	const struct driver *driver = &w->pool->driver;
-	bool leads = driver_leads(driver, w->index) || !driver_led(driver);
+
+	return driver_leads(driver, w->index) || !driver_led(driver);
+}
+
+/* Return how old the last look must be. A leader without work looks at each step of its
+ * search. */
+static uint64_t look_age_ns(struct worker *w, bool busy)
+{
+	bool leads = reap_leads(w);
 
 	if (!busy)
 		return leads ? 0 : DRIVER_LOOK_NS;

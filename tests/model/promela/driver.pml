@@ -252,7 +252,7 @@ proctype worker(byte me)
 	fi;
 #endif
 search:
-	/* reap_owner() */
+	/* reap_owner(). A leader whose search time is over does not look. */
 	if
 	:: atomic {
 		attached && !asleep && events > 0 ->
@@ -262,7 +262,7 @@ search:
 		seen = 0
 	   };
 	   goto poll
-	:: !(attached && !asleep && events > 0)
+	:: true
 	fi;
 	/* idle_park_begin() */
 	atomic { store(SET_BIT); fence(1) };
