@@ -374,3 +374,58 @@ TEST(reap__urgent_task__its_event_waits_for_25_us)
 {
 	assert_true(most_polls(2, true) <= QUEUED / 2);
 }
+
+/* ---- the end of a search ------------------------------------------------------ */
+
+static uint64_t parks_of(const struct skua_runtime *rt)
+{
+	struct skua_stats stats;
+
+	assert_int_equal(skua_runtime_stats(rt, &stats), 0);
+	return stats.total.io_parks;
+}
+
+/* Reads an eventfd until it is closed. */
+struct event_reader {
+	struct skua_fiber fiber; /* first: a fiber is its reader */
+	struct skua_io io;
+};
+
+static void read_events(struct skua_fiber *self)
+{
+	struct event_reader *it = (struct event_reader *)self;
+	uint64_t count;
+
+	while (skua_io_read(it->io, &count, sizeof(count), SKUA_FOREVER_NS) > 0)
+		;
+}
+
+/* Each event begins another search, for which there is no time, but a great number of
+ * steps. They would take longer than the time to the next event. */
+TEST(reap__leader_whose_search_time_is_over__sleeps)
+{
+	const struct skua_config cfg = {
+		.size = sizeof(cfg),
+		.workers = 1,
+		.spin_ns = 1,
+		.steal_attempts = SKUA_MAX_STEAL_ATTEMPTS,
+	};
+	const struct timespec pause = { 0, 200000 };
+	const uint64_t one = 1;
+	struct skua_runtime *rt;
+	struct event_reader it;
+
+	assert_int_equal(skua_runtime_create(&rt, &cfg, NULL), 0);
+	it.io = attached(rt, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	assert_int_equal(skua_fiber_init(&it.fiber, read_events, 0), 0);
+	spawn(rt, &it.fiber.task);
+	for (unsigned n = 0; n < 10000 && parks_of(rt) < 10; n++) {
+		assert_int_equal(write(it.io.fd, &one, sizeof(one)),
+				 sizeof(one));
+		nanosleep(&pause, NULL);
+	}
+	assert_true(parks_of(rt) >= 10);
+	io_close(it.io);
+	join(&it.fiber.task);
+	destroy(rt);
+}
