@@ -2,14 +2,8 @@
 /**
  * channel.c - a queue of bounded length
  *
- *	tail: [ ticket:63 | CLOSED ]     head: [ ticket:63 | - ]
- *
- * A ring of slots, each with the number of the ticket that it is ready for (D. Vyukov's
- * bounded queue). The sender with ticket t uses slot t % capacity when its number is t,
- * and makes it t + 1; the receiver with ticket t uses it at t + 1, and makes it
- * t + capacity, for the next round. A ticket is taken only if its slot is ready, so that a
- * caller that finds none leaves nothing behind. CLOSED is in the word of the tickets: no
- * ticket is taken after the close, and those before it are all received.
+ * Items are in the ring of channel_ring.h, whose calls never wait. Here, callers wait for an
+ * item or a place.
  *
  * Waiting. Callers that wait for an item, and those that wait for a place, have a list
  * each, and a flag that is set if the list is not empty; for a moment, it may also be set
@@ -28,29 +22,13 @@
  *
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
- *
- * Contention. If two callers on different CPUs take tickets in turn, each item moves the cache
- * lines of the tickets and of the slots between the CPUs, which takes most of the time.
- * Therefore a caller that loses a ticket to another one stands back for a microsecond or more.
- * Meanwhile the others take many tickets with the lines in their caches. A caller under a list
- * lock never stands back: other threads may wait for the lock.
- *
- * Rejected. A pause that is counted in pause instructions: one takes from 3 to 90 ns. Short
- * steps of up to 30 such instructions: each check takes the line from the caller that uses it,
- * and the turns are too short to pay for the change.
  */
 #include <errno.h>
 
-#include "core/base/clock.h"
 #include "core/base/hot.h"
+#include "core/channel/channel_ring.h"
 #include "core/channel/item.h"
 #include "core/channel/verbs.h"
-
-#define CLOSED UINT64_C(1)
-#define TICKET UINT64_C(2)
-
-/* Another caller has taken the ticket. No public function returns it. */
-#define LOST 1
 
 WAIT_SHOWN(skua_channel, area_channel, tail);
 WAIT_SHOWN(skua_channel, area_channel, head);
@@ -59,22 +37,6 @@ WAIT_SHOWN(skua_channel, area_channel, item_bytes);
 WAIT_SHOWN(skua_channel, area_channel, receivers);
 WAIT_SHOWN(skua_channel, area_channel, senders);
 _Static_assert(CLOSED == AREA_CHANNEL_CLOSED, "as tools know it");
-
-struct slot {
-	/* For this ticket, or for the receive of the one before. */
-	atomic_u64 ready;
-	unsigned char item[];
-};
-
-static atomic_u64 *tail_of(const struct skua_channel *channel)
-{
-	return (atomic_u64 *)&channel->tail;
-}
-
-static atomic_u64 *head_of(const struct skua_channel *channel)
-{
-	return (atomic_u64 *)&channel->head;
-}
 
 /* The flags. Writers: the holder of the list lock; callers that are going to take it, which
  * only set them. */
@@ -86,187 +48,6 @@ static atomic_u32 *receivers_wait(struct skua_channel *channel)
 static atomic_u32 *senders_wait(struct skua_channel *channel)
 {
 	return (atomic_u32 *)&channel->senders_wait;
-}
-
-static struct slot *slot_of(const struct skua_channel *channel, uint64_t ticket)
-{
-	char *slots = channel->slots;
-
-	return (struct slot *)(void *)(slots + (ticket & channel->mask) *
-						       channel->slot_bytes);
-}
-
-/* ---- without a wait --------------------------------------------------------- */
-
-/* A caller first stands back for STAND_BACK_NS. If others have then taken STAND_BACK_TICKETS or
- * more, it stands back again for twice as long, up to STAND_BACK_MAX_NS. Guesses, which the
- * workload channel_mpmc retunes. Models set the first one to 0: nobody stands back. */
-#ifndef STAND_BACK_NS
-#define STAND_BACK_NS 1000u
-#endif
-#define STAND_BACK_MAX_NS  4000u
-#define STAND_BACK_TICKETS 4u
-
-/* Leave the tickets to callers on other CPUs while these take many. @now: the word of the
- * tickets that the failed compare-exchange has read. Return: the word as read last */
-static __attribute__((noinline)) uint64_t stand_back(const atomic_u64 *tickets,
-						     uint64_t now)
-{
-	uint64_t ns = STAND_BACK_NS;
-
-	/* The loop repeats when others have taken tickets. */
-	while (ns > 0 && ns <= STAND_BACK_MAX_NS) {
-		uint64_t until = clock_now_ns() + ns;
-		uint64_t before = now;
-
-		while (clock_now_ns() < until)
-			cpu_relax();
-		/* Relaxed: the compare-exchange of the caller decides. */
-		now = atomic_load_relaxed(tickets);
-		if (now - before < STAND_BACK_TICKETS * TICKET)
-			break;
-		ns *= 2;
-	}
-	return now;
-}
-
-/* The caller has seen that the channel is closed. */
-static int refuse(void)
-{
-	/* Orders the load of CLOSED before what the program does next: a send that
-	 * begins then must not hand an item over. Pairs with the fence in
-	 * hand_over(). */
-	atomic_fence_seq_cst();
-	return -EPIPE;
-}
-
-/* Try to send at the word @tail of the tickets, which is read again as it changes. Return: 0;
- * -EAGAIN (full); -EPIPE (closed); LOST. */
-static inline __attribute__((always_inline)) int
-send_at(struct skua_channel *channel, const void *item, uint64_t *tail)
-{
-	/* The loop repeats when another sender has taken the ticket. */
-	while (!(*tail & CLOSED)) {
-		uint64_t ticket = *tail / TICKET;
-		struct slot *slot = slot_of(channel, ticket);
-		/* Acquire: the receive from this slot. Pairs with
-		 * receive_at(). */
-		uint64_t ready = atomic_load_acquire(&slot->ready);
-		uint64_t seen = *tail;
-
-		if (ready != ticket) {
-			/* Relaxed: the compare-exchange decides. */
-			*tail = atomic_load_relaxed(tail_of(channel));
-			if (*tail == seen)
-				return -EAGAIN;
-		} else if (atomic_cas_relaxed(tail_of(channel), tail,
-					      *tail + TICKET)) {
-			/* Relaxed: the slot's number orders the item. */
-			item_copy(slot->item, item, channel->item_bytes);
-			/* Release: the item. Pairs with receive_at(). A
-			 * read-modify-write, for the fence in settle(). */
-			atomic_exchange_release(&slot->ready, ticket + 1);
-			return 0;
-		} else {
-			return LOST;
-		}
-	}
-	/* Acquire: what was done before the close. Pairs with
-	 * skua_channel_close(). */
-	(void)atomic_load_acquire(tail_of(channel));
-	return refuse();
-}
-
-/* Not inlined, so that a send that loses no ticket saves no registers for it. */
-static __attribute__((noinline)) int
-send_contended(struct skua_channel *channel, const void *item, uint64_t tail)
-{
-	int code;
-
-	/* The loop repeats when another sender has taken the ticket. */
-	do {
-		tail = stand_back(tail_of(channel), tail);
-		code = send_at(channel, item, &tail);
-	} while (code == LOST);
-	return code;
-}
-
-/* Return: 0; -EAGAIN (full); -EPIPE (closed). */
-static inline int send_now(struct skua_channel *channel, const void *item)
-{
-	/* Relaxed: the compare-exchange decides. */
-	uint64_t tail = atomic_load_relaxed(tail_of(channel));
-	int code = send_at(channel, item, &tail);
-
-	return code == LOST ? send_contended(channel, item, tail) : code;
-}
-
-/* Has the channel no items, also none that a sender is still writing? */
-static bool drained(const struct skua_channel *channel, uint64_t head)
-{
-	/* Acquire: what was done before the close. Pairs with
-	 * skua_channel_close(). */
-	uint64_t tail = atomic_load_acquire(tail_of(channel));
-
-	return tail == (head | CLOSED);
-}
-
-/* Try to receive at the word @head of the tickets, which is read again as it changes. Return:
- * 0; -EAGAIN (empty); -EPIPE (closed, and drained); LOST. */
-static inline __attribute__((always_inline)) int
-receive_at(struct skua_channel *channel, void *item, uint64_t *head)
-{
-	/* The loop repeats when another receiver has taken the ticket. */
-	for (;;) {
-		uint64_t ticket = *head / TICKET;
-		struct slot *slot = slot_of(channel, ticket);
-		/* Acquire: the item. Pairs with send_at(). */
-		uint64_t ready = atomic_load_acquire(&slot->ready);
-		uint64_t seen = *head;
-
-		if (ready != ticket + 1) {
-			/* Relaxed: the compare-exchange decides. */
-			*head = atomic_load_relaxed(head_of(channel));
-			if (*head == seen)
-				return drained(channel, *head) ? refuse()
-							       : -EAGAIN;
-		} else if (atomic_cas_relaxed(head_of(channel), head,
-					      *head + TICKET)) {
-			/* Relaxed: the slot's number orders the item. */
-			item_copy(item, slot->item, channel->item_bytes);
-			/* Release: the item was read. Pairs with send_at(). A
-			 * read-modify-write, for the fence in settle(). */
-			atomic_exchange_release(&slot->ready,
-						ticket + channel->mask + 1);
-			return 0;
-		} else {
-			return LOST;
-		}
-	}
-}
-
-/* As send_contended(). */
-static __attribute__((noinline)) int
-receive_contended(struct skua_channel *channel, void *item, uint64_t head)
-{
-	int code;
-
-	/* The loop repeats when another receiver has taken the ticket. */
-	do {
-		head = stand_back(head_of(channel), head);
-		code = receive_at(channel, item, &head);
-	} while (code == LOST);
-	return code;
-}
-
-/* Return: 0; -EAGAIN (empty); -EPIPE (closed, and drained). */
-static inline int receive_now(struct skua_channel *channel, void *item)
-{
-	/* Relaxed: the compare-exchange decides. */
-	uint64_t head = atomic_load_relaxed(head_of(channel));
-	int code = receive_at(channel, item, &head);
-
-	return code == LOST ? receive_contended(channel, item, head) : code;
 }
 
 /* ---- on behalf of those that wait -------------------------------------------- */
@@ -288,86 +69,6 @@ static void clear_if_empty_locked(const struct skua_waiters *waiters,
 
 typedef int transfer(struct skua_channel *channel, void *item);
 
-static int send_locked(struct skua_channel *channel, void *item)
-{
-	/* Relaxed: the compare-exchange decides. */
-	uint64_t tail = atomic_load_relaxed(tail_of(channel));
-	int code;
-
-	/* The loop repeats when another sender has taken the ticket. */
-	do {
-		code = send_at(channel, item, &tail);
-	} while (code == LOST);
-	return code;
-}
-
-static HOT int receive_locked(struct skua_channel *channel, void *item)
-{
-	/* Relaxed: the compare-exchange decides. */
-	uint64_t head = atomic_load_relaxed(head_of(channel));
-	int code;
-
-	/* The loop repeats when another receiver has taken the ticket. */
-	do {
-		code = receive_at(channel, item, &head);
-	} while (code == LOST);
-	return code;
-}
-
-/* Return: the result of a send at this moment. */
-static int look_send(struct skua_channel *channel)
-{
-	/* Relaxed: a send that fails takes its own look. */
-	uint64_t tail = atomic_load_relaxed(tail_of(channel));
-	uint64_t seen;
-
-	/* The loop repeats when another sender has taken the ticket. */
-	do {
-		/* Relaxed: as above. */
-		if (tail & CLOSED)
-			return -EPIPE;
-		if (atomic_load_relaxed(
-			    &slot_of(channel, tail / TICKET)->ready) ==
-		    tail / TICKET)
-			return 0;
-		seen = tail;
-		/* Relaxed: as above. */
-		tail = atomic_load_relaxed(tail_of(channel));
-	} while (tail != seen);
-	return -EAGAIN;
-}
-
-/* Return: the result of a receive at this moment. */
-static int look_receive(struct skua_channel *channel)
-{
-	/* Relaxed: a receive that fails takes its own look. */
-	uint64_t head = atomic_load_relaxed(head_of(channel));
-	uint64_t seen;
-
-	/* The loop repeats when another receiver has taken the ticket. */
-	do {
-		/* Relaxed: as above. */
-		if (atomic_load_relaxed(
-			    &slot_of(channel, head / TICKET)->ready) ==
-		    head / TICKET + 1)
-			return 0;
-		seen = head;
-		/* Relaxed: as above. */
-		head = atomic_load_relaxed(head_of(channel));
-	} while (head != seen);
-	return drained(channel, head) ? -EPIPE : -EAGAIN;
-}
-
-/* Have all items been received, and may more be sent? */
-static bool open_and_empty(const struct skua_channel *channel)
-{
-	/* Relaxed, both: ordered by the fence in hand_over(), and by the list lock
-	 * behind the look of the receiver that waits. */
-	uint64_t tail = atomic_load_relaxed(tail_of(channel));
-
-	return tail == atomic_load_relaxed(head_of(channel));
-}
-
 /* Give an item to the first receiver that waits. Return: was it given? */
 static bool hand_over(struct skua_channel *channel, const void *item)
 {
@@ -377,10 +78,10 @@ static bool hand_over(struct skua_channel *channel, const void *item)
 
 	waiters_lock(waiters);
 	/* Orders what the program did before the call before the loads of the
-	 * tickets. Pairs with the fences in refuse() and skua_channel_close(). */
+	 * tickets. Pairs with the fences in refuse() and ring_close(). */
 	atomic_fence_updated_seq_cst();
 	wait = waiters->first;
-	if (wait && !wait->in_select && open_and_empty(channel)) {
+	if (wait && !wait->in_select && ring_is_open_and_empty(channel)) {
 		item_copy(item_of(wait), item, channel->item_bytes);
 		wait->code = 0;
 		wait_choose_locked(waiters, wait, &chain);
@@ -437,12 +138,13 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 		/* Relaxed, both: ordered by the fence in settle(), or below. */
 		if (atomic_load_relaxed(receivers_wait(channel)))
 			moved |= serve(channel, &channel->receivers,
-				       receivers_wait(channel), receive_locked,
-				       look_receive, &chain);
+				       receivers_wait(channel),
+				       ring_receive_locked, ring_look_receive,
+				       &chain);
 		if (atomic_load_relaxed(senders_wait(channel)))
 			moved |= serve(channel, &channel->senders,
-				       senders_wait(channel), send_locked,
-				       look_send, &chain);
+				       senders_wait(channel), ring_send_locked,
+				       ring_look_send, &chain);
 		wait_grant(&chain);
 		/* As in settle(): a slot was changed by a read-modify-write, if
 		 * anything was moved. */
@@ -528,7 +230,7 @@ static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
 	struct skua_channel *channel = object;
 
 	return step(channel, wait, &channel->receivers, receivers_wait(channel),
-		    receive_locked, granted, give_up);
+		    ring_receive_locked, granted, give_up);
 }
 
 static int send_step(struct skua_wait *wait, void *object, bool granted,
@@ -537,7 +239,7 @@ static int send_step(struct skua_wait *wait, void *object, bool granted,
 	struct skua_channel *channel = object;
 
 	return step(channel, wait, &channel->senders, senders_wait(channel),
-		    send_locked, granted, give_up);
+		    ring_send_locked, granted, give_up);
 }
 
 /* A select was woken, and takes another case. */
@@ -577,15 +279,13 @@ int skua_channel_init(struct skua_channel *channel, void *memory,
 		.item_bytes = item_bytes,
 		.slot_bytes = SKUA_CHANNEL_BYTES(1, item_bytes),
 	};
-	/* Relaxed: nobody else uses the channel yet. */
-	for (uint64_t i = 0; i < capacity; i++)
-		atomic_store_relaxed(&slot_of(channel, i)->ready, i);
+	ring_init(channel);
 	return 0;
 }
 
 static inline int receive(struct skua_channel *channel, void *item)
 {
-	int code = receive_now(channel, item);
+	int code = ring_receive(channel, item);
 
 	if (code == 0)
 		settle(channel);
@@ -599,7 +299,7 @@ int skua_channel_receive_try(struct skua_channel *channel, void *item)
 
 static inline int send_through(struct skua_channel *channel, const void *item)
 {
-	int code = send_now(channel, item);
+	int code = ring_send(channel, item);
 
 	if (code == 0)
 		settle(channel);
@@ -690,29 +390,13 @@ int skua_channel_close(struct skua_channel *channel)
 {
 	if (!channel)
 		return -EINVAL;
-	/* Release: what the caller did before. Pairs with send_at() and
-	 * drained(). */
-	if (atomic_fetch_or_release(tail_of(channel), CLOSED) & CLOSED) {
-		/* As in refuse(). */
-		atomic_fence_updated_seq_cst();
+	if (!ring_close(channel))
 		return -EALREADY;
-	}
 	settle(channel);
 	return 0;
 }
 
 uint32_t skua_channel_length(const struct skua_channel *channel)
 {
-	uint64_t head, tail;
-
-	if (!channel)
-		return 0;
-	/* Relaxed, both: a snapshot. In this order, the tail is not behind, but
-	 * may be far ahead: other threads went on between the loads. */
-	head = atomic_load_relaxed(head_of(channel)) / TICKET;
-	tail = atomic_load_relaxed(tail_of(channel)) / TICKET;
-	if (tail <= head)
-		return 0;
-	return tail - head > channel->mask ? channel->mask + 1
-					   : (uint32_t)(tail - head);
+	return channel ? ring_length(channel) : 0;
 }

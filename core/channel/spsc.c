@@ -15,27 +15,9 @@
  *	*fence*					*fence*
  *	reads WAITS				reads the ticket
  *
- * So one of them sees the other (N1). A grant says only that it is worth looking again: the
- * waiter itself takes its item or place, because nobody else may.
- *
- * Light calls. The fence of each item would take most of its time. Two fibers that are polled
- * by the same worker need none: one thread executes the calls of both. So a side that finds
- * the other one on its worker *settles* there: it notes the worker in `at`, with LIGHT, and
- * *fences* once. From then on its calls on that worker have no fence of the processor. A
- * caller that is going to wait reads `at` of the other side after its own fence:
- *
- *	not LIGHT: the other side fences. If it settles just now, its fence comes after that
- *	           of the caller, and its next call sees WAITS.
- *	LIGHT, on the worker of the caller: all light calls of the other side are executed by
- *	           this thread, and are over. If the other side has moved, its calls fence
- *	           again: they are light only on the worker that `at` names.
- *	LIGHT, on another worker: the caller takes LIGHT from the other side, and
- *	           membarrier_fence() makes that side fence: a call that does not see it
- *	           comes before.
- *
- * A side leaves LIGHT also when it moves, and when it sees that the other side has moved: when
- * it grants a wait, or reads the other's ticket. It does not settle again soon. So few waits
- * need a membarrier_fence().
+ * So one of them sees the other (N1). The fences are those of spsc_side.h: a call has none if
+ * both sides are on one worker. A grant says only that it is worth looking again: the waiter
+ * itself takes its item or place, because nobody else may.
  *
  * Closing. CLOSED in the flags of the sender's side refuses further sends. One send may have
  * looked before, and store its ticket later. A receiver that finds the ring closed and empty
@@ -46,11 +28,8 @@
  * -EPIPE. A close takes both list locks after it has set CLOSED: a caller that armed its wait
  * before is found, and one that comes later sees CLOSED.
  *
- * Rejected. Tickets and WAITS in one word, changed by a fetch-and-add: no fence is needed, but
- * each item takes 12 ns more on one worker. membarrier_fence() for each wait: it interrupts
- * the CPUs of all workers, and takes microseconds. A wait whose address is in a word of the
- * spsc instead of a list: the side that takes the address would still hold it while the
- * waiter gives up, and frees the wait.
+ * Rejected. A wait whose address is in a word of the spsc instead of a list: the side that
+ * takes the address would still hold it while the waiter gives up, and frees the wait.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,15 +37,8 @@
 
 #include "core/base/hot.h"
 #include "core/channel/item.h"
+#include "core/channel/spsc_side.h"
 #include "core/channel/verbs.h"
-#include "core/os/membarrier.h"
-
-#define WAITS   1u
-#define CLOSED  2u
-#define DRAINED 4u
-
-/* Bit of struct skua_spsc_side.at; the rest is the address of a worker. */
-#define LIGHT UINT64_C(1)
 
 WAIT_SHOWN(skua_spsc, area_spsc, receivers);
 WAIT_SHOWN(skua_spsc, area_spsc, senders);
@@ -80,27 +52,6 @@ _Static_assert(offsetof(struct skua_spsc, sender.ticket) ==
 			       offsetof(struct area_spsc, received) &&
 		       CLOSED == AREA_SPSC_CLOSED,
 	       "as tools know them");
-
-/* Writer: the caller of this side. */
-static atomic_u64 *ticket_of(const struct skua_spsc_side *side)
-{
-	return (atomic_u64 *)&side->ticket;
-}
-
-/* The worker of the last call of this side, 0 for other threads; and LIGHT. Writers: the
- * caller of this side; of LIGHT also the other side. */
-static atomic_u64 *at_of(const struct skua_spsc_side *side)
-{
-	return (atomic_u64 *)&side->at;
-}
-
-/* Writers of WAITS: the other side; this one, when it grants that wait. Both hold the list
- * lock of the other side. Of CLOSED: any thread. Of DRAINED: the receiver, under its list
- * lock. */
-static atomic_u32 *flags_of(const struct skua_spsc_side *side)
-{
-	return (atomic_u32 *)&side->flags;
-}
 
 static void *slot_of(const struct skua_spsc *spsc, uint64_t ticket)
 {
@@ -145,122 +96,6 @@ static HOT void leave(uint32_t *inside)
 }
 #endif
 
-/* ---- where a side is ---------------------------------------------------------- */
-
-/* How often a side that has settled, and is not LIGHT any more, finds the other one on its worker
- * before it settles again: so two sides that move again and again cost few calls of
- * membarrier_fence(). A guess, which the workload spsc retunes. */
-#define CALM 64u
-
-/* Note where the caller is, and whether its calls are light: as the other side is on the same
- * worker. */
-static __attribute__((noinline)) void settle(struct skua_spsc_side *own,
-					     const struct skua_spsc_side *other)
-{
-	/* Relaxed, both: what a side notes is a guess of where it is next. */
-	uint64_t at = atomic_load_relaxed(at_of(other)) & ~LIGHT;
-	uint64_t before = atomic_load_relaxed(at_of(own));
-	uint64_t next = current_address();
-
-	if (at == next && current_has_membarrier()) {
-		if (before == (next | LIGHT))
-			return;
-		if (own->calm == 0) {
-			own->calm = CALM;
-			next |= LIGHT;
-		} else {
-			own->calm--;
-		}
-	}
-	if (next == before)
-		return;
-	/* Release: tickets that were stored by light calls. Pairs with
-	 * fence_other(). */
-	atomic_store_release(at_of(own), next);
-	/* Orders the store before the loads of WAITS in light calls. Pairs with the
-	 * fence in fence_other(). */
-	atomic_fence_seq_cst();
-}
-
-/* Make the calls of @other fence, which are light on another worker: it does so before this
- * returns, or does not see LIGHT. Return: false if the kernel refuses it. */
-static __attribute__((noinline)) bool
-take_light(const struct skua_spsc_side *other, uint64_t at)
-{
-	/* Relaxed: the fence below orders it. */
-	if (!atomic_cas_relaxed(at_of(other), &at, at & ~LIGHT)) {
-		/* It has moved, and maybe settled again. Acquire: the tickets of its
-		 * light calls. Pairs with settle() and fence_own(). */
-		at = atomic_load_acquire(at_of(other));
-		return !(at & LIGHT) || membarrier_fence();
-	}
-	/* Pairs with the compiler's fence in advance(). */
-	if (membarrier_fence())
-		return true;
-	/* The next caller that waits has to fence for it, unless it has moved. Relaxed:
-	 * no data goes with it. */
-	at &= ~LIGHT;
-	(void)atomic_cas_relaxed(at_of(other), &at, at | LIGHT);
-	return false;
-}
-
-/* The fence of a caller that is going to wait for @other, between its store and its load.
- * Return: false if the kernel refuses it. */
-static bool fence_other(const struct skua_spsc_side *other)
-{
-	uint64_t at;
-
-	/* Orders the flags of the caller before the load of the ticket, and of `at`.
-	 * Pairs with the fences in fence_own() and settle(). */
-	atomic_fence_updated_seq_cst();
-	/* Acquire: as in take_light(). */
-	at = atomic_load_acquire(at_of(other));
-	return !(at & LIGHT) || at == (current_address() | LIGHT) ||
-	       take_light(other, at);
-}
-
-/* The fence of a call that is not light, between the ticket and the load of the flags. */
-static __attribute__((noinline)) void
-fence_own(const struct skua_spsc_side *own)
-{
-	/* Relaxed: of the caller. */
-	uint64_t before = atomic_load_relaxed(at_of(own));
-	uint64_t at = current_address();
-
-	/* Release: as in settle(). */
-	if (before != at)
-		atomic_store_release(at_of(own), at);
-	/* Pairs with the fence in fence_other(). */
-	atomic_fence_seq_cst();
-}
-
-/* Store the next ticket of the caller's side, and return the flags as they are after that. */
-static inline uint32_t advance(struct skua_spsc_side *own, uint64_t ticket)
-{
-	/* Release: the item, or the end of its receive. Pairs with see(). */
-	atomic_store_release(ticket_of(own), ticket);
-	/* Orders the ticket before the load of the flags, in a light call: for a caller of
-	 * the other side on this thread, or one that calls membarrier_fence(). */
-	atomic_fence_compiler();
-	/* Relaxed: of the caller. */
-	if (__builtin_expect(atomic_load_relaxed(at_of(own)) !=
-				     (current_address() | LIGHT),
-			     false))
-		fence_own(own);
-	/* Relaxed: ordered by the fences. */
-	return atomic_load_relaxed(flags_of(own));
-}
-
-/* Read the ticket of the other side again. */
-static __attribute__((noinline)) void see(struct skua_spsc_side *own,
-					  const struct skua_spsc_side *other)
-{
-	/* Acquire: the items that were sent, or the end of their receives. Pairs with
-	 * advance(). */
-	own->seen = atomic_load_acquire(ticket_of(other));
-	settle(own, other);
-}
-
 /* ---- without a wait ----------------------------------------------------------- */
 
 /* Besides 0 and an error: the call has succeeded, and the other side waits. */
@@ -302,12 +137,12 @@ send_now(struct skua_spsc *spsc, const void *item)
 	if (atomic_load_relaxed(flags_of(own)) & CLOSED)
 		return refuse(spsc);
 	if (__builtin_expect(ticket - own->seen > spsc->mask, false)) {
-		see(own, &spsc->receiver);
+		side_see(own, &spsc->receiver);
 		if (ticket - own->seen > spsc->mask)
 			return -EAGAIN;
 	}
 	item_copy(slot_of(spsc, ticket), item, spsc->item_bytes);
-	flags = advance(own, ticket + 1);
+	flags = side_advance(own, ticket + 1);
 	if (__builtin_expect(flags == 0, true))
 		return 0;
 	if (flags & DRAINED && is_left(spsc, ticket))
@@ -322,9 +157,9 @@ static int drain(struct skua_spsc *spsc, uint64_t ticket)
 	int code = -EPIPE;
 
 	waiters_lock(&spsc->receivers);
-	/* Relaxed: the fence orders it. Pairs with advance() in send_now(). */
+	/* Relaxed: the fence orders it. Pairs with side_advance() in send_now(). */
 	atomic_fetch_or_relaxed(flags_of(other), DRAINED);
-	if (!fence_other(other))
+	if (!side_fence_other(other))
 		code = -ENOSYS;
 	/* Relaxed: look() reads it again. */
 	else if (atomic_load_relaxed(ticket_of(other)) != ticket)
@@ -349,14 +184,14 @@ static __attribute__((noinline)) int look(struct skua_spsc *spsc,
 
 	if (flags & DRAINED)
 		return -EPIPE;
-	see(own, &spsc->sender);
+	side_see(own, &spsc->sender);
 	if (own->seen != ticket)
 		return 0;
 	if (!(flags & CLOSED))
 		return -EAGAIN;
 	code = drain(spsc, ticket);
 	if (code == 0)
-		see(own, &spsc->sender);
+		side_see(own, &spsc->sender);
 	return code;
 }
 
@@ -375,7 +210,7 @@ receive_now(struct skua_spsc *spsc, void *item)
 			return code;
 	}
 	item_copy(item, slot_of(spsc, ticket), spsc->item_bytes);
-	return advance(own, ticket + 1) & WAITS ? OTHER_WAITS : 0;
+	return side_advance(own, ticket + 1) & WAITS ? OTHER_WAITS : 0;
 }
 
 /* Grant the wait of the other side, if it waits. @own: the side with WAITS in its flags */
@@ -404,7 +239,7 @@ static inline __attribute__((always_inline)) int send(struct skua_spsc *spsc,
 	leave(&spsc->sender.inside);
 	if (__builtin_expect(code != OTHER_WAITS, true))
 		return code;
-	settle(&spsc->sender, &spsc->receiver);
+	side_settle(&spsc->sender, &spsc->receiver);
 	serve(&spsc->receivers, &spsc->sender);
 	return 0;
 }
@@ -419,7 +254,7 @@ static inline __attribute__((always_inline)) int receive(struct skua_spsc *spsc,
 	leave(&spsc->receiver.inside);
 	if (__builtin_expect(code != OTHER_WAITS, true))
 		return code;
-	settle(&spsc->receiver, &spsc->sender);
+	side_settle(&spsc->receiver, &spsc->sender);
 	serve(&spsc->senders, &spsc->receiver);
 	return 0;
 }
@@ -468,7 +303,7 @@ static int arm_locked(struct skua_spsc *spsc, struct skua_wait *wait,
 		return -EBUSY;
 	/* Relaxed: the fence orders it. */
 	flags = atomic_fetch_or_relaxed(flags_of(other), WAITS);
-	fenced = fence_other(other);
+	fenced = side_fence_other(other);
 	if (!fenced || proceeds(spsc, flags)) {
 		stop_waiting_locked(other);
 		return fenced ? 0 : -ENOSYS;

@@ -22,7 +22,7 @@ EXCEPTIONS = {
     "core/wait/await.c: step": "a step of a file in core/sync/",
     "core/select/select.c: step": "likewise, or in core/channel/ or core/io/",
     "core/select/select.c: pass_on": "likewise",
-    "core/channel/channel.c: look": "look_send() or look_receive() of channel.c",
+    "core/channel/channel.c: look": "ring_look_send() or ring_look_receive()",
     "core/io/call.c: operation": "a system call, by bytes.c, connection.c or ready.c",
     "core/runtime/drive.c: reached": "a function of drive.c",
     "core/parallel/parallel_loop.c: drop": _OPERATION,

@@ -93,14 +93,12 @@ static unsigned long starving_ns;
 #define slot              broadcast_slot
 #define slot_of           broadcast_slot_of
 #define tail_of           broadcast_tail_of
-#define receive_now       broadcast_receive_now
 #define receive_step      broadcast_receive_step
 #define choose_all_locked broadcast_choose_all_locked
 #include "core/channel/broadcast.c"
 #undef slot
 #undef slot_of
 #undef tail_of
-#undef receive_now
 #undef receive_step
 #undef choose_all_locked
 #undef CLOSED
@@ -318,7 +316,7 @@ static void none_lost(void)
 
 	none_waits();
 	for (unsigned i = 0; i < 2; i++)
-		while (receive_now(&channels[i], &item) == 0)
+		while (ring_receive(&channels[i], &item) == 0)
 			received[item]++;
 	for (unsigned i = 0; i < ITEMS; i++)
 		explore_assert(received[i] == sent[i]);
