@@ -4,9 +4,9 @@
  *
  * A select is an operation whose step (await.h) runs the steps of its cases. Each case has a
  * wait in the list of its object, or of a descriptor at its direction (N7), as if its
- * operation were called alone. Cases for the end of a task or of a group (select_join.h,
- * select_group.h) and for a time use no wait. The select has a wait of its own, which is in
- * no list, and holds the deadline and the waiter:
+ * operation were called alone. Cases for the end of a task or of a group, and for a time, use
+ * no wait (case_kind.h). The select has a wait of its own, which is in no list, and holds the
+ * deadline and the waiter:
  *
  *	try       each case, without a wait; the first that does not say "not now" wins
  *	arm       each case; the step of a case looks once more, and may win
@@ -20,53 +20,13 @@
  */
 #include <errno.h>
 
-#include "core/select/select_group.h"
-#include "core/select/select_join.h"
-#include "core/base/clock.h"
-#include "core/channel/verbs.h"
 #include "core/io/call.h"
-#include "core/io/ready.h"
 #include "core/loop/schedule.h"
-#include "core/sync/verbs.h"
-#include "skua/select.h"
+#include "core/select/case_kind.h"
 
 #define NO_CASE (-EAGAIN)
 
 /* ---- cases ------------------------------------------------------------------ */
-
-static bool operands_fit(const struct skua_select_case *it)
-{
-	const struct skua_subscription *subscription = it->object;
-
-	switch (it->kind) {
-	case SKUA_SELECT_NEVER:
-	case SKUA_SELECT_TIME:
-		return true;
-	case SKUA_SELECT_SUBSCRIPTION:
-		return subscription && subscription->broadcast && it->item;
-	case SKUA_SELECT_SEND:
-	case SKUA_SELECT_RECEIVE:
-	case SKUA_SELECT_ONESHOT:
-	case SKUA_SELECT_WATCH:
-	case SKUA_SELECT_SPSC_SEND:
-	case SKUA_SELECT_SPSC_RECEIVE:
-		return it->object && it->item;
-	case SKUA_SELECT_PERMITS:
-		return it->object && it->amount > 0 &&
-		       it->amount <= SKUA_MAX_PERMITS;
-	case SKUA_SELECT_LOCK:
-	case SKUA_SELECT_EVENT:
-	case SKUA_SELECT_NOTIFY:
-	case SKUA_SELECT_JOIN:
-	case SKUA_SELECT_GROUP:
-	case SKUA_SELECT_READ_LOCK:
-	case SKUA_SELECT_WRITE_LOCK:
-		return it->object;
-	case SKUA_SELECT_IO:
-		return it->object && ready_events_fit(it->amount);
-	}
-	return false;
-}
 
 static int check(const struct skua_select_case *cases, uint32_t count,
 		 uint32_t flags)
@@ -75,135 +35,9 @@ static int check(const struct skua_select_case *cases, uint32_t count,
 	    (flags & ~SKUA_SELECT_IN_ORDER))
 		return -EINVAL;
 	for (uint32_t i = 0; i < count; i++)
-		if (!operands_fit(&cases[i]))
+		if (!case_fits(&cases[i]))
 			return -EINVAL;
 	return 0;
-}
-
-static struct skua_io handle_of(const struct skua_select_case *it)
-{
-	return *(const struct skua_io *)it->object;
-}
-
-static bool has_come(const struct skua_select_case *it)
-{
-	return it->amount != SKUA_FOREVER_NS && clock_now_ns() >= it->amount;
-}
-
-/* Return: -EAGAIN: not now. Otherwise what the operation returns. */
-static int try_case(struct skua_select_case *it)
-{
-	switch (it->kind) {
-	case SKUA_SELECT_NEVER:
-		return -EAGAIN;
-	case SKUA_SELECT_SEND:
-		return skua_channel_send_try(it->object, it->item);
-	case SKUA_SELECT_RECEIVE:
-		return skua_channel_receive_try(it->object, it->item);
-	case SKUA_SELECT_ONESHOT:
-		return skua_oneshot_receive_try(it->object, it->item);
-	case SKUA_SELECT_SUBSCRIPTION:
-		return skua_subscription_receive_try(it->object, it->item,
-						     &it->amount);
-	case SKUA_SELECT_WATCH:
-		return skua_watch_changed_try(it->object, &it->amount,
-					      it->item);
-	case SKUA_SELECT_LOCK:
-		return skua_mutex_lock_try(it->object);
-	case SKUA_SELECT_PERMITS:
-		return skua_semaphore_acquire_try(it->object, it->amount);
-	case SKUA_SELECT_EVENT:
-		return skua_event_is_set(it->object) ? 0 : -EAGAIN;
-	case SKUA_SELECT_NOTIFY:
-		return notify_take(it->object) ? 0 : -EAGAIN;
-	case SKUA_SELECT_JOIN:
-		return select_join_try(it->object);
-	case SKUA_SELECT_TIME:
-		return has_come(it) ? 0 : -EAGAIN;
-	case SKUA_SELECT_IO:
-		return skua_io_wait_try(handle_of(it), (short)it->amount);
-	case SKUA_SELECT_GROUP:
-		return select_group_try(it->object);
-	case SKUA_SELECT_READ_LOCK:
-		return skua_rwlock_read_try(it->object);
-	case SKUA_SELECT_WRITE_LOCK:
-		return skua_rwlock_write_try(it->object);
-	case SKUA_SELECT_SPSC_SEND:
-		return skua_spsc_send_try(it->object, it->item);
-	case SKUA_SELECT_SPSC_RECEIVE:
-		return skua_spsc_receive_try(it->object, it->item);
-	}
-	return -EINVAL;
-}
-
-/* The verb of a case and its arguments; NULL: the case has no wait. */
-static const struct wait_verb *verb_of(struct skua_select_case *it,
-				       uint64_t *amount, void **object)
-{
-	const struct skua_subscription *subscription = it->object;
-	const struct wait_verb *verb;
-
-	*object = it->object;
-	*amount = (uintptr_t)it->item;
-	switch (it->kind) {
-	case SKUA_SELECT_SEND:
-		return &channel_send_verb;
-	case SKUA_SELECT_RECEIVE:
-		return &channel_receive_verb;
-	case SKUA_SELECT_ONESHOT:
-		return &oneshot_verb;
-	case SKUA_SELECT_SUBSCRIPTION:
-		*object = subscription->broadcast;
-		*amount = subscription->next;
-		return &broadcast_verb;
-	case SKUA_SELECT_WATCH:
-		*amount = it->amount;
-		return &watch_verb;
-	case SKUA_SELECT_LOCK:
-		return &mutex_verb;
-	case SKUA_SELECT_PERMITS:
-		*amount = it->amount;
-		return &semaphore_verb;
-	case SKUA_SELECT_EVENT:
-		return &event_verb;
-	case SKUA_SELECT_NOTIFY:
-		return &notify_verb;
-	case SKUA_SELECT_IO:
-		verb = ready_begin(&it->wait, handle_of(it), it->amount,
-				   object);
-		*amount = (uintptr_t)*object;
-		return verb;
-	case SKUA_SELECT_READ_LOCK:
-		*amount = 0;
-		return &rwlock_read_verb;
-	case SKUA_SELECT_WRITE_LOCK:
-		*amount = 1;
-		return &rwlock_write_verb;
-	case SKUA_SELECT_SPSC_SEND:
-		return &spsc_send_verb;
-	case SKUA_SELECT_SPSC_RECEIVE:
-		return &spsc_receive_verb;
-	case SKUA_SELECT_NEVER:
-	case SKUA_SELECT_JOIN:
-	case SKUA_SELECT_GROUP:
-	case SKUA_SELECT_TIME:
-		break;
-	}
-	return NULL;
-}
-
-/* Is the case for the end of a task or of a group? Such a case does not use its
- * wait, except for the stage, which says whether the case is armed. */
-static bool is_end(const struct skua_select_case *it)
-{
-	return it->kind == SKUA_SELECT_JOIN || it->kind == SKUA_SELECT_GROUP;
-}
-
-/* Has a case, whose step returned 0, yet to get what it waited for? */
-static bool gets_later(const struct skua_select_case *it)
-{
-	return it->kind == SKUA_SELECT_SUBSCRIPTION ||
-	       it->kind == SKUA_SELECT_WATCH;
 }
 
 static int call_step(struct skua_select_case *it, bool granted, int give_up)
@@ -211,27 +45,26 @@ static int call_step(struct skua_select_case *it, bool granted, int give_up)
 	const struct wait_verb *verb = it->wait.verb;
 	int code = verb->step(&it->wait, it->wait.object, granted, give_up);
 
-	return code == 0 && gets_later(it) ? try_case(it) : code;
+	return code == 0 && case_kind_of(it)->gets_later ? case_try(it) : code;
 }
 
-/* Arm a case, or take it. Return: as try_case(). */
+/* Arm a case, or take it. Return: as case_try(). */
 static int arm_case(struct skua_select_case *it, struct skua_wait *whole)
 {
+	const struct end_verb *end = case_kind_of(it)->end;
 	const struct wait_verb *verb;
 	uint64_t amount;
 	void *object;
 	int code;
 
-	if (is_end(it)) {
-		code = it->kind == SKUA_SELECT_JOIN
-			       ? select_join_arm(it->object, whole)
-			       : select_group_arm(it->object, whole);
+	if (end) {
+		code = end->arm(it->object, whole);
 		it->wait.stage = code == -EAGAIN;
 		return code;
 	}
-	verb = verb_of(it, &amount, &object);
-	if (!verb)
+	if (!case_waits(it))
 		return -EAGAIN;
+	verb = case_verb(it, &amount, &object);
 	await_begin(&it->wait, verb, amount);
 	it->wait.object = object;
 	it->wait.waiter = whole->waiter;
@@ -270,30 +103,24 @@ static bool count_told(struct skua_select *select, struct skua_wait *whole)
 	return told;
 }
 
-/* After a wake-up. Return: as try_case(); @give_up: it returns this if the case was
+/* After a wake-up. Return: as case_try(); @give_up: it returns this if the case was
  * granted, and would have to wait. */
 static int look_at_case(struct skua_select *select, struct skua_select_case *it,
 			struct skua_wait *whole, int give_up)
 {
+	const struct end_verb *end = case_kind_of(it)->end;
 	int code;
 
-	switch (it->kind) {
-	case SKUA_SELECT_NEVER:
-		return -EAGAIN;
-	case SKUA_SELECT_TIME:
-		return has_come(it) ? 0 : -EAGAIN;
-	case SKUA_SELECT_JOIN:
-	case SKUA_SELECT_GROUP:
-		code = it->kind == SKUA_SELECT_JOIN
-			       ? select_join_look(it->object)
-			       : select_group_look(it->object);
+	if (end) {
+		code = end->look(it->object);
 		it->wait.stage = code == -EAGAIN;
 		select->owed += code == 0 && by_thread(whole);
 		return code;
-	default:
-		return take_grant(select, it) ? call_step(it, true, give_up)
-					      : -EAGAIN;
 	}
+	/* For a time, or nothing. */
+	if (!case_waits(it))
+		return case_try(it);
+	return take_grant(select, it) ? call_step(it, true, give_up) : -EAGAIN;
 }
 
 /* ---- withdrawals ------------------------------------------------------------ */
@@ -305,9 +132,7 @@ static bool withdraw_end(struct skua_select *select,
 
 	if (!it->wait.stage)
 		return true;
-	code = it->kind == SKUA_SELECT_JOIN
-		       ? select_join_withdraw(it->object, whole)
-		       : select_group_withdraw(it->object, whole);
+	code = case_kind_of(it)->end->withdraw(it->object, whole);
 	if (code == -EAGAIN)
 		return false;
 	it->wait.stage = 0;
@@ -322,11 +147,9 @@ static bool withdraw_case(struct skua_select *select,
 {
 	const struct wait_verb *verb = it->wait.verb;
 
-	if (is_end(it))
+	if (case_kind_of(it)->end)
 		return withdraw_end(select, it, whole);
-	if (it->kind == SKUA_SELECT_NEVER || it->kind == SKUA_SELECT_TIME)
-		return true;
-	if (!await_armed(&it->wait))
+	if (!case_waits(it) || !await_armed(&it->wait))
 		return true;
 	if (!take_grant(select, it))
 		return verb->step(&it->wait, it->wait.object, false,
@@ -371,7 +194,7 @@ static int try_all(struct skua_select *select)
 {
 	for (uint32_t i = 0; i < select->count; i++) {
 		uint32_t at = case_at(select, i);
-		int code = try_case(&select->cases[at]);
+		int code = case_try(&select->cases[at]);
 
 		if (code != -EAGAIN)
 			return won(select, at, code);
@@ -442,12 +265,8 @@ static uint32_t waits_of(const struct skua_select *select)
 {
 	uint32_t waits = 0;
 
-	for (uint32_t i = 0; i < select->count; i++) {
-		const struct skua_select_case *it = &select->cases[i];
-
-		waits += it->kind != SKUA_SELECT_NEVER && !is_end(it) &&
-			 it->kind != SKUA_SELECT_TIME;
-	}
+	for (uint32_t i = 0; i < select->count; i++)
+		waits += case_waits(&select->cases[i]);
 	return waits;
 }
 
