@@ -19,8 +19,12 @@
  * A case that fails takes effect as well, with an error in @code. So the send to a channel
  * that is closed is ready at once.
  *
- * If several cases are ready, a call begins with one that it chooses by turns, and goes on
- * with the next ones. With SKUA_SELECT_IN_ORDER it takes the one of the lowest index.
+ * Order of the cases. Several of them may be ready: when the call begins, or, after a wait,
+ * when the caller runs again. With SKUA_SELECT_IN_ORDER, the one of the lowest index takes
+ * effect, also if another one was ready before it. Without the flag, the call begins with a
+ * case that it chooses by turns, and goes on with the next ones, so that no case is passed
+ * over for ever. Either way, a case that becomes ready while the call looks at the others
+ * may be left for the next call.
  *
  * Order: as the operation of the case.
  *
