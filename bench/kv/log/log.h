@@ -122,9 +122,8 @@ struct log {
  *
  * In a thread. Return: 0; a negative errno value.
  */
-int log_open(struct log *log, const char *path,
-	     bool (*visit)(void *ctx, uint64_t offset, struct bytes records),
-	     void *ctx, uint64_t *cut, struct skua_error *err);
+int log_open(struct log *log, const char *path, log_visit_fn visit, void *ctx,
+	     uint64_t *cut, struct skua_error *err);
 
 /* log_start - start the fiber. Return: 0; a negative errno value */
 int log_start(struct log *log);

@@ -140,9 +140,8 @@ static int accept(struct log *log, const struct log_found *found,
 	return code ? fail(err, code, path, "cannot be written") : 0;
 }
 
-int log_open(struct log *log, const char *path,
-	     bool (*visit)(void *ctx, uint64_t offset, struct bytes records),
-	     void *ctx, uint64_t *cut, struct skua_error *err)
+int log_open(struct log *log, const char *path, log_visit_fn visit, void *ctx,
+	     uint64_t *cut, struct skua_error *err)
 {
 	struct log_source source = { .read = read_file, .ctx = log };
 	struct log_found found;

@@ -158,10 +158,7 @@ static void judge(struct reader *r)
 
 /* ---- the file ------------------------------------------------------------------- */
 
-static void read_file(struct reader *r,
-		      bool (*visit)(void *ctx, uint64_t offset,
-				    struct bytes records),
-		      void *ctx)
+static void read_file(struct reader *r, log_visit_fn visit, void *ctx)
 {
 	struct log_found *found = r->found;
 	size_t size = r->source->size < FRAME_FILE_HEADER
@@ -193,9 +190,8 @@ static void read_file(struct reader *r,
 		judge(r);
 }
 
-void log_read(const struct log_source *source,
-	      bool (*visit)(void *ctx, uint64_t offset, struct bytes records),
-	      void *ctx, struct log_found *found)
+void log_read(const struct log_source *source, log_visit_fn visit, void *ctx,
+	      struct log_found *found)
 {
 	struct reader r = { .source = source, .found = found, .room = WINDOW };
 

@@ -58,13 +58,11 @@ struct log_found {
 	int error;
 };
 
-/**
- * log_read - read a file
- * @visit: called with the place and the records of each good frame up to the first bad one.
- *         Return: false: stop
- */
-void log_read(const struct log_source *source,
-	      bool (*visit)(void *ctx, uint64_t offset, struct bytes records),
-	      void *ctx, struct log_found *found);
+/* log_visit_fn - called with the place and the records of a frame. Return: false: stop */
+typedef bool (*log_visit_fn)(void *ctx, uint64_t offset, struct bytes records);
+
+/* log_read - read a file. @visit: called for each good frame up to the first bad one */
+void log_read(const struct log_source *source, log_visit_fn visit, void *ctx,
+	      struct log_found *found);
 
 #endif

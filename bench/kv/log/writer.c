@@ -270,11 +270,10 @@ static bool report(struct log *log, int code)
 	return !ending;
 }
 
-/* Write and sync the records that were taken; repeat a write that fails. Return: false: the
- * fiber ends. */
-static bool commit(struct log *log)
+/* Write the records that were taken; repeat that until it succeeds. Return: false: the server
+ * ends. */
+static bool write_taken(struct log *log)
 {
-	bool lost, again;
 	int code;
 
 	skua_task_set_label("write");
@@ -283,22 +282,41 @@ static bool commit(struct log *log)
 			return false;
 		skua_notify_wait(&log->work, skua_now_ns() + SECOND);
 	}
-	if (log->mode == LOG_ALWAYS || skua_now_ns() >= log->sync_due_ns) {
-		skua_task_set_label("sync");
-		code = sync_file(log);
-	}
+	return true;
+}
+
+/* End the error of a write that has succeeded at last. Return: false: records are lost. */
+static bool recover(struct log *log)
+{
+	bool lost, again;
+
 	lock(log);
 	lost = log->lost;
 	again = log_error(log) && !lost;
 	if (again)
 		set_error(log, 0);
 	unlock(log);
-	if (lost) {
+	if (again)
+		fprintf(stderr, "skua-kv: the log can be written again\n");
+	return !lost;
+}
+
+/* Write and sync the records that were taken, and release the clients that wait for them.
+ * Return: false: the fiber ends. */
+static bool commit(struct log *log)
+{
+	int code = 0;
+
+	if (!write_taken(log))
+		return false;
+	if (log->mode == LOG_ALWAYS || skua_now_ns() >= log->sync_due_ns) {
+		skua_task_set_label("sync");
+		code = sync_file(log);
+	}
+	if (!recover(log)) {
 		report(log, code ? code : -ENOMEM);
 		return false;
 	}
-	if (again)
-		fprintf(stderr, "skua-kv: the log can be written again\n");
 	grant(log);
 	return true;
 }
