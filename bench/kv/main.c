@@ -365,6 +365,36 @@ static void finish(uint64_t grace_ns)
 	skua_io_close(signals);
 }
 
+/* Close the log, and free all. Return: 0; a negative errno value: not all is in the log */
+static int clean_up(void)
+{
+	int code = with_log ? log_stop(&server_log) : 0;
+
+	if (code)
+		fprintf(stderr,
+			"skua-kv: the last changes are not in the log: %s\n",
+			strerror(-code));
+	free(server.logged);
+	if (skua_runtime_destroy(runtime))
+		return -EBUSY;
+	store_destroy(server.store);
+	puts("skua-kv: all connections have ended");
+	return code;
+}
+
+/* Prepare the server. Return: 0; -1: the error is printed. */
+static int prepare(const struct options *options)
+{
+	settings_init(&server.settings);
+	commands_init();
+	server.stop = stop;
+	server.kick = connection_kick;
+	server.started_ns = skua_now_ns();
+	server.store = store_create();
+	as_tasks = options->tasks;
+	return apply(options);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { .port = 6379,
@@ -375,19 +405,10 @@ int main(int argc, char **argv)
 				   .grace_s = 1 };
 	struct skua_error err = { 0, "" };
 	struct signalfd_siginfo got;
-	int code = 0;
 
-	if (args_parse_verb(&verb, "", argc, argv, &options))
+	if (args_parse_verb(&verb, "", argc, argv, &options) ||
+	    prepare(&options))
 		return EXIT_USAGE;
-	settings_init(&server.settings);
-	commands_init();
-	server.stop = stop;
-	server.kick = connection_kick;
-	server.started_ns = skua_now_ns();
-	server.store = store_create();
-	if (apply(&options))
-		return EXIT_USAGE;
-	as_tasks = options.tasks;
 	if (!server.store || start((unsigned)options.workers, &err)) {
 		fprintf(stderr, "skua-kv: %s\n",
 			server.store ? err.text : "no memory");
@@ -399,14 +420,5 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	skua_io_read(signals, &got, sizeof(got), SKUA_FOREVER_NS);
 	finish((uint64_t)(options.grace_s * (double)SECOND));
-	if (with_log && (code = log_stop(&server_log)))
-		fprintf(stderr,
-			"skua-kv: the last changes are not in the log: %s\n",
-			strerror(-code));
-	free(server.logged);
-	if (skua_runtime_destroy(runtime))
-		return EXIT_FAILED;
-	store_destroy(server.store);
-	puts("skua-kv: all connections have ended");
-	return code ? EXIT_FAILED : EXIT_OK;
+	return clean_up() ? EXIT_FAILED : EXIT_OK;
 }
