@@ -91,19 +91,14 @@ static int take_locks(struct task *t)
 	struct server *server = t->c.session.server;
 	int code;
 
-	for (; t->stripe < STORE_STRIPES; t->stripe++) {
-		uint64_t word = t->set.words[t->stripe / 64] >> t->stripe % 64;
-
-		if (!word) {
-			t->stripe |= 63;
-			continue;
-		}
-		t->stripe += (unsigned)__builtin_ctzll(word);
+	while ((t->stripe = store_set_next(&t->set, t->stripe)) <
+	       STORE_STRIPES) {
 		code = skua_mutex_lock_poll(
 			&t->task, &server->store->stripes[t->stripe].lock,
 			&t->wait, SKUA_FOREVER_NS);
 		if (code)
 			return code;
+		t->stripe++;
 	}
 	code = take_one(t, HELD_PUBSUB, &server->pubsub.lock);
 	if (!code)

@@ -48,25 +48,11 @@ void logged_one(struct call *call, const struct stripe *stripe, uint64_t before)
 
 /* ---- several stripes ------------------------------------------------------------- */
 
-/* Return the first stripe of a set from number @i on; STORE_STRIPES: there is none. */
-static unsigned next_stripe(const struct store_set *set, unsigned i)
-{
-	while (i < STORE_STRIPES) {
-		uint64_t bits = set->words[i / 64] >> i % 64;
-
-		if (bits)
-			return i + (unsigned)__builtin_ctzll(bits);
-		i = (i / 64 + 1) * 64;
-	}
-	return STORE_STRIPES;
-}
-
 uint64_t logged_changes(const struct store *store, const struct store_set *set)
 {
 	uint64_t changes = 0;
-	unsigned i = 0;
 
-	for (; (i = next_stripe(set, i)) < STORE_STRIPES; i++)
+	for (STORE_SET_EACH(i, set))
 		changes += store->stripes[i].changes;
 	return changes;
 }
@@ -75,9 +61,7 @@ uint64_t logged_changes(const struct store *store, const struct store_set *set)
 static void changed(struct call *call, const struct store_set *set,
 		    uint64_t position)
 {
-	unsigned i = 0;
-
-	for (; (i = next_stripe(set, i)) < STORE_STRIPES; i++)
+	for (STORE_SET_EACH(i, set))
 		call->server->logged[i] = position;
 	need(call->session, position);
 }
@@ -85,9 +69,8 @@ static void changed(struct call *call, const struct store_set *set,
 static void read_some(struct call *call, const struct store_set *set)
 {
 	uint64_t most = 0;
-	unsigned i = 0;
 
-	for (; (i = next_stripe(set, i)) < STORE_STRIPES; i++)
+	for (STORE_SET_EACH(i, set))
 		if (most < call->server->logged[i])
 			most = call->server->logged[i];
 	need_to_read(call->session, most);

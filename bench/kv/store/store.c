@@ -60,20 +60,14 @@ void store_unlock(struct stripe *stripe)
 
 void store_lock_set(struct store *store, const struct store_set *set)
 {
-	for (unsigned i = 0; i < STORE_STRIPES / 64; i++)
-		for (uint64_t word = set->words[i]; word; word &= word - 1)
-			store_lock(&store->stripes[i * 64 +
-						   (unsigned)__builtin_ctzll(
-							   word)]);
+	for (STORE_SET_EACH(i, set))
+		store_lock(&store->stripes[i]);
 }
 
 void store_unlock_set(struct store *store, const struct store_set *set)
 {
-	for (unsigned i = 0; i < STORE_STRIPES / 64; i++)
-		for (uint64_t word = set->words[i]; word; word &= word - 1)
-			store_unlock(&store->stripes[i * 64 +
-						     (unsigned)__builtin_ctzll(
-							     word)]);
+	for (STORE_SET_EACH(i, set))
+		store_unlock(&store->stripes[i]);
 }
 
 /* ---- changes ------------------------------------------------------------------ */

@@ -165,6 +165,26 @@ static inline void store_set_add(struct store_set *set, uint64_t hash)
 	set->words[stripe / 64] |= UINT64_C(1) << stripe % 64;
 }
 
+/* store_set_next - return the first stripe of a set from number @i on; STORE_STRIPES: there is
+ * none */
+static inline unsigned store_set_next(const struct store_set *set, unsigned i)
+{
+	while (i < STORE_STRIPES) {
+		uint64_t bits = set->words[i / 64] >> i % 64;
+
+		if (bits)
+			return i + (unsigned)__builtin_ctzll(bits);
+		i = (i / 64 + 1) * 64;
+	}
+	return STORE_STRIPES;
+}
+
+/* STORE_SET_EACH - visit the stripes of a set in ascending order: for (STORE_SET_EACH(i, set)) */
+#define STORE_SET_EACH(i, set)               \
+	unsigned i = store_set_next(set, 0); \
+	i < STORE_STRIPES;                   \
+	i = store_set_next(set, i + 1)
+
 /* store_lock_set, store_unlock_set - lock stripes in ascending order, unlock them */
 void store_lock_set(struct store *store, const struct store_set *set);
 void store_unlock_set(struct store *store, const struct store_set *set);
