@@ -89,11 +89,11 @@ void run_client_setinfo(struct call *call)
 static size_t describe(const struct session *session, char *line)
 {
 	uint64_t now = skua_now_ns() / UINT64_C(1000000000);
-	const struct command *command = session_read(&session->command);
+	const struct command *command = shared_read(&session->command);
 	unsigned long long channels =
-		session_read(&session->subscriptions.counts[TOPIC_CHANNEL]);
+		shared_read(&session->subscriptions.counts[TOPIC_CHANNEL]);
 	unsigned long long patterns =
-		session_read(&session->subscriptions.counts[TOPIC_PATTERN]);
+		shared_read(&session->subscriptions.counts[TOPIC_PATTERN]);
 	int size = snprintf(
 		line, LINE,
 		"id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu "
@@ -103,10 +103,10 @@ static size_t describe(const struct session *session, char *line)
 		(unsigned long long)session->id, session->peer, session->local,
 		session->fd, session->name,
 		(unsigned long long)(now - session->created_s),
-		(unsigned long long)(now - session_read(&session->active_s)),
+		(unsigned long long)(now - shared_read(&session->active_s)),
 		patterns || channels ? 'P' : 'N', channels, patterns,
 		command ? command->name : "NULL",
-		(int)session_read(&session->version), session->library,
+		(int)shared_read(&session->version), session->library,
 		session->library_version);
 
 	return size < LINE ? (size_t)size : LINE - 1;
@@ -146,8 +146,8 @@ static bool is_wanted(const struct wanted *wanted,
 {
 	int64_t id = (int64_t)session->id;
 
-	if (session_read(&session->subscriptions.count) ? !wanted->subscribed
-							: !wanted->normal)
+	if (shared_read(&session->subscriptions.count) ? !wanted->subscribed
+						       : !wanted->normal)
 		return false;
 	return !wanted->ids ||
 	       bsearch(&id, wanted->ids, wanted->count, sizeof(id), compare);

@@ -16,10 +16,12 @@
 #define COMMAND_WRITE (1u << 0) /* changes keys */
 #define COMMAND_GROWS \
 	(1u << 1) /* may need memory: refused when it is used up */
-#define COMMAND_NO_AUTH  (1u << 2) /* allowed without a password */
-#define COMMAND_NO_MULTI (1u << 3) /* not allowed in a transaction */
-#define COMMAND_AT_ONCE  (1u << 4) /* not queued in a transaction */
-#define COMMAND_ALL_KEYS (1u << 5) /* may use all keys; locks stripes itself */
+#define COMMAND_NO_AUTH   (1u << 2) /* allowed without a password */
+#define COMMAND_NO_MULTI  (1u << 3) /* not allowed in a transaction */
+#define COMMAND_AT_ONCE   (1u << 4) /* not queued in a transaction */
+#define COMMAND_ALL_KEYS  (1u << 5) /* may use all keys; locks stripes itself */
+#define COMMAND_OWN_LOCKS (1u << 12) /* locks the stripes of its keys itself */
+#define COMMAND_QUEUED    (1u << 13) /* runs the commands of the transaction */
 #define COMMAND_SUBSCRIBED \
 	(1u << 9) /* allowed to a client of version 2 that has subscriptions */
 #define COMMAND_PUBSUB  (1u << 10) /* uses the lock of struct pubsub */
@@ -77,6 +79,11 @@ const struct command *command_find(struct bytes name);
 /* command_find_sub - return a subcommand; NULL: there is none */
 const struct command *command_find_sub(const struct command *command,
 				       struct bytes name);
+
+/* command_find_called - return the command or subcommand that a client calls; NULL: there is
+ * none. *@container: the command of its first word; NULL: there is none */
+const struct command *command_find_called(size_t argc, const struct bytes *argv,
+					  const struct command **container);
 
 /* command_arity_fits - tell whether a command may have so many arguments */
 static inline bool command_arity_fits(const struct command *command,

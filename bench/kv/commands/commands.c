@@ -16,6 +16,8 @@
 #define SUB      COMMAND_SUBSCRIBED
 #define PUBSUB   COMMAND_PUBSUB
 #define CLIENTS  COMMAND_CLIENTS
+#define OWN      COMMAND_OWN_LOCKS
+#define QUEUED   COMMAND_QUEUED
 
 /* clang-format off */
 static const struct command client_commands[] = {
@@ -60,7 +62,7 @@ const struct command commands[] = {
 	{ "del", -2, WRITE, 1, -1, 1, run_del, "generic", "1.0.0", "Delete a key", NULL },
 	{ "discard", 1, FAST | AT_ONCE, 0, 0, 0, run_discard, "transactions", "2.0.0", "Discard all commands issued after MULTI", NULL },
 	{ "echo", 2, FAST, 0, 0, 0, run_echo, "connection", "1.0.0", "Echo the given string", NULL },
-	{ "exec", 1, AT_ONCE, 0, 0, 0, run_exec, "transactions", "1.2.0", "Execute all commands issued after MULTI", NULL },
+	{ "exec", 1, AT_ONCE | QUEUED, 0, 0, 0, run_exec, "transactions", "1.2.0", "Execute all commands issued after MULTI", NULL },
 	{ "exists", -2, READ | FAST, 1, -1, 1, run_exists, "generic", "1.0.0", "Determine if a key exists", NULL },
 	{ "expire", -3, WRITE | FAST, 1, 1, 1, run_expire, "generic", "1.0.0", "Set a key's time to live in seconds", NULL },
 	{ "flushall", -1, WRITE | ALL, 0, 0, 0, run_flush, "server", "1.0.0", "Remove all keys from all databases", NULL },
@@ -117,7 +119,7 @@ const struct command commands[] = {
 	{ "unlink", -2, WRITE | FAST, 1, -1, 1, run_del, "generic", "4.0.0", "Delete a key asynchronously in another thread. Otherwise it is just as DEL, but non blocking.", NULL },
 	{ "unsubscribe", -1, PUBSUB | SUB, 0, 0, 0, run_unsubscribe, "pubsub", "2.0.0", "Stop listening for messages posted to the given channels", NULL },
 	{ "unwatch", 1, FAST, 0, 0, 0, run_unwatch, "transactions", "2.2.0", "Forget about all watched keys", NULL },
-	{ "watch", -2, FAST | AT_ONCE | ALL, 1, -1, 1, run_watch, "transactions", "2.2.0", "Watch the given keys to determine execution of the MULTI/EXEC block", NULL },
+	{ "watch", -2, FAST | AT_ONCE | OWN, 1, -1, 1, run_watch, "transactions", "2.2.0", "Watch the given keys to determine execution of the MULTI/EXEC block", NULL },
 	{ 0 }
 };
 /* clang-format on */
@@ -171,4 +173,15 @@ const struct command *command_find_sub(const struct command *command,
 		if (bytes_is(name, strchr(sub->name, '|') + 1))
 			return sub;
 	return NULL;
+}
+
+const struct command *command_find_called(size_t argc, const struct bytes *argv,
+					  const struct command **container)
+{
+	const struct command *command = command_find(argv[0]);
+
+	*container = command;
+	if (command && command->subcommands && argc > 1)
+		return command_find_sub(command, argv[1]);
+	return command;
 }

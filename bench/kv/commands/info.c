@@ -58,7 +58,7 @@ static void add_clients(struct call *call, struct text *text)
 	    "connected_clients:%llu\r\n"
 	    "maxclients:%llu\r\n"
 	    "blocked_clients:0\r\n",
-	    (number)session_read(&call->server->clients),
+	    (number)shared_read(&call->server->clients),
 	    (number)setting(&call->server->settings.max_clients));
 }
 
@@ -89,8 +89,8 @@ static void add_persistence(struct call *call, struct text *text)
 		    "aof_frames:%llu\r\n"
 		    "aof_sync_us:%llu\r\n",
 		    log_error(log) ? "err" : "ok", (number)log_added(log),
-		    (number)session_read(&log->frames),
-		    (number)session_read(&log->sync_ns) / 1000);
+		    (number)shared_read(&log->frames),
+		    (number)shared_read(&log->sync_ns) / 1000);
 }
 
 static void add_stats(struct call *call, struct text *text)
@@ -102,7 +102,7 @@ static void add_stats(struct call *call, struct text *text)
 	rejected = call->server->rejected;
 	commands = call->server->ended;
 	for (struct session *s = call->server->first; s; s = s->next)
-		commands += session_read(&s->commands);
+		commands += shared_read(&s->commands);
 	clients_leave(call->session);
 	pubsub_enter(call->session);
 	channels = call->server->pubsub.topics[TOPIC_CHANNEL].count;
@@ -117,7 +117,7 @@ static void add_stats(struct call *call, struct text *text)
 	    "pubsub_channels:%llu\r\n"
 	    "pubsub_patterns:%llu\r\n",
 	    received, commands, rejected,
-	    (number)session_read(&call->store->expired), channels, patterns);
+	    (number)shared_read(&call->store->expired), channels, patterns);
 }
 
 static void add_cpu(struct call *call, struct text *text)

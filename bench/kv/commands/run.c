@@ -74,38 +74,41 @@ static void unknown_command(struct session *session, size_t argc,
 		    bytes_shown(argv[0]), argv[0].data, args);
 }
 
+static void unknown_subcommand(struct session *session,
+			       const struct command *command, struct bytes word)
+{
+	char upper[16] = "";
+
+	for (size_t i = 0; command->name[i]; i++)
+		upper[i] = (char)(command->name[i] & ~0x20);
+	reply_error(&session->reply,
+		    "ERR unknown subcommand '%.*s'. Try %s HELP.",
+		    bytes_shown(word), word.data, upper);
+}
+
 /* Find the command or subcommand. Return: NULL: the reply is an error. */
 static const struct command *find(struct session *session, size_t argc,
 				  const struct bytes *argv)
 {
-	const struct command *command = command_find(argv[0]);
+	const struct command *container;
+	const struct command *command =
+		command_find_called(argc, argv, &container);
 
-	if (!command) {
+	if (!container)
 		unknown_command(session, argc, argv);
-		return NULL;
-	}
-	if (command->subcommands && argc > 1) {
-		const struct command *sub = command_find_sub(command, argv[1]);
-
-		if (!sub) {
-			char upper[16] = "";
-
-			for (size_t i = 0; command->name[i]; i++)
-				upper[i] = (char)(command->name[i] & ~0x20);
-			reply_error(&session->reply,
-				    "ERR unknown subcommand '%.*s'. Try %s "
-				    "HELP.",
-				    bytes_shown(argv[1]), argv[1].data, upper);
-			return NULL;
-		}
-		command = sub;
-	}
+	else if (!command)
+		unknown_subcommand(session, container, argv[1]);
 	return command;
 }
 
-/* An EXEC that is refused discards its transaction. @reason: the error, without "-" */
-static void refuse_exec(struct session *session, const char *reason)
+/* Refuse a command. An EXEC discards its transaction, too. @reason: the error, without "-" */
+static void refuse(struct session *session, const struct command *command,
+		   const char *reason)
 {
+	if (!(command->flags & COMMAND_QUEUED)) {
+		reply_error(&session->reply, "%s", reason);
+		return;
+	}
 	transaction_reset(session);
 	transaction_unwatch(session);
 	reply_error(&session->reply,
@@ -121,30 +124,27 @@ static bool is_full(struct server *server, unsigned flags)
 	       store_memory(server->store) > most;
 }
 
-/* Find a command that may run now. Return: NULL: the reply is an error. */
-static const struct command *permitted(struct session *session, size_t argc,
-				       const struct bytes *argv)
+/* Has the command so many arguments? Return: false: the reply is an error. */
+static bool arity_fits(struct session *session, const struct command *command,
+		       size_t argc)
 {
-	const struct command *command = find(session, argc, argv);
-	struct transaction *transaction = &session->transaction;
-	unsigned flags;
-	bool is_exec;
+	if (command_arity_fits(command, argc))
+		return true;
+	if (command->flags & COMMAND_QUEUED)
+		refuse(session, command,
+		       "wrong number of arguments for 'exec' command");
+	else
+		call_arity_error(&session->reply, command);
+	return false;
+}
 
-	if (!command)
-		return NULL;
-	skua_task_set_label(command->name);
-	is_exec = command->run == run_exec;
-	if (!command_arity_fits(command, argc)) {
-		if (is_exec)
-			refuse_exec(session, "wrong number of arguments for "
-					     "'exec' command");
-		else
-			call_arity_error(&session->reply, command);
-		return NULL;
-	}
+/* May the client call the command in its state: before it has given the password, with
+ * subscriptions, in a transaction? Return: false: the reply is an error. */
+static bool suits_client(struct session *session, const struct command *command)
+{
 	if (!session->authenticated && !(command->flags & COMMAND_NO_AUTH)) {
 		REPLY_TEXT(&session->reply, "-NOAUTH Authentication required.");
-		return NULL;
+		return false;
 	}
 	if (session->subscriptions.count && session->reply.version < 3 &&
 	    !(command->flags & COMMAND_SUBSCRIBED)) {
@@ -153,35 +153,49 @@ static const struct command *permitted(struct session *session, size_t argc,
 			    "(P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
 			    "allowed in this context",
 			    command->name);
-		return NULL;
+		return false;
 	}
-	if (transaction->active && command->flags & COMMAND_NO_MULTI) {
+	if (session->transaction.active && command->flags & COMMAND_NO_MULTI) {
 		REPLY_TEXT(&session->reply,
 			   "-ERR Command not allowed inside a transaction");
-		return NULL;
+		return false;
 	}
-	flags = command->flags;
-	if (is_exec)
-		flags |= transaction->flags;
-	if (is_full(session->server, flags)) {
-		if (is_exec)
-			refuse_exec(session, NO_MEMORY);
-		else
-			REPLY_TEXT(&session->reply, "-" NO_MEMORY);
-		return NULL;
-	}
-	if (flags & COMMAND_WRITE && session->server->log) {
-		char text[128];
-		const char *reason = logged_refusal(session, text);
+	return true;
+}
 
-		if (reason && is_exec)
-			refuse_exec(session, reason);
-		else if (reason)
-			reply_error(&session->reply, "%s", reason);
-		if (reason)
-			return NULL;
-	}
-	return command;
+/* Have the memory and the log room for what the command may write? Return: false: the reply is
+ * an error. */
+static bool suits_server(struct session *session, const struct command *command)
+{
+	const char *reason = NULL;
+	unsigned flags = command->flags;
+	char text[128];
+
+	if (flags & COMMAND_QUEUED)
+		flags |= session->transaction.flags;
+	if (is_full(session->server, flags))
+		reason = NO_MEMORY;
+	else if (flags & COMMAND_WRITE && session->server->log)
+		reason = logged_refusal(session, text);
+	if (reason)
+		refuse(session, command, reason);
+	return !reason;
+}
+
+/* Find a command that may run now. Return: NULL: the reply is an error. */
+static const struct command *permitted(struct session *session, size_t argc,
+				       const struct bytes *argv)
+{
+	const struct command *command = find(session, argc, argv);
+
+	if (!command)
+		return NULL;
+	skua_task_set_label(command->name);
+	return arity_fits(session, command, argc) &&
+			       suits_client(session, command) &&
+			       suits_server(session, command)
+		       ? command
+		       : NULL;
 }
 
 /* ---- locks -------------------------------------------------------------------- */
@@ -211,7 +225,8 @@ static void run_locked(struct call *call, const uint64_t *hash)
 	struct stripe *stripe;
 	uint64_t before;
 
-	if (!command->first || command->flags & COMMAND_ALL_KEYS) {
+	if (!command->first ||
+	    command->flags & (COMMAND_ALL_KEYS | COMMAND_OWN_LOCKS)) {
 		command->run(call);
 		if (logged && command->flags & COMMAND_READ)
 			logged_read_all(call);
@@ -270,8 +285,8 @@ void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		session->transaction.failed = session->transaction.active;
 		return;
 	}
-	session_write(&session->commands, session->commands + 1);
-	session_write(&session->command, command);
+	shared_write(&session->commands, session->commands + 1);
+	shared_write(&session->command, command);
 	if (session->transaction.active &&
 	    !(command->flags & COMMAND_AT_ONCE)) {
 		if (transaction_queue(session, command, argc, argv)) {

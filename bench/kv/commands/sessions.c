@@ -61,7 +61,7 @@ void run_reset(struct call *call)
 	clients_leave(session);
 	session->authenticated = !setting(&call->server->settings.has_password);
 	call->reply->version = 2;
-	session_write(&session->version, 2);
+	shared_write(&session->version, 2);
 	REPLY_TEXT(call->reply, "+RESET");
 }
 
@@ -179,6 +179,6 @@ void run_hello(struct call *call)
 		return;
 	}
 	call->reply->version = (int)version;
-	session_write(&call->session->version, (uint64_t)version);
+	shared_write(&call->session->version, (uint64_t)version);
 	hello_reply(call);
 }

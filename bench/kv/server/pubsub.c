@@ -129,9 +129,9 @@ static void count(struct session *session, enum topic_kind kind, int change)
 	struct pubsub *pubsub = &session->server->pubsub;
 	uint64_t more = (uint64_t)(int64_t)change;
 
-	session_write(&pubsub->count, pubsub->count + more);
-	session_write(&own->counts[kind], own->counts[kind] + more);
-	session_write(&own->count, own->count + more);
+	shared_write(&pubsub->count, pubsub->count + more);
+	shared_write(&own->counts[kind], own->counts[kind] + more);
+	shared_write(&own->count, own->count + more);
 }
 
 static bool add(struct session *session, enum topic_kind kind,
@@ -330,7 +330,7 @@ int64_t pubsub_publish(struct session *session, struct bytes channel,
 	struct message *message = NULL;
 	int64_t receivers;
 
-	if (!session_read(&session->server->pubsub.count))
+	if (!shared_read(&session->server->pubsub.count))
 		return 0;
 	text = blob_create(channel.size);
 	if (text) {

@@ -57,7 +57,7 @@ bool session_begin(struct server *server, struct session *session)
 		if (session->next)
 			session->next->before = session;
 		server->first = session;
-		session_write(&server->clients, server->clients + 1);
+		shared_write(&server->clients, server->clients + 1);
 	} else {
 		server->rejected++;
 	}
@@ -82,7 +82,7 @@ void session_end(struct session *session)
 		server->first = session->next;
 	if (session->next)
 		session->next->before = session->before;
-	session_write(&server->clients, server->clients - 1);
+	shared_write(&server->clients, server->clients - 1);
 	server->ended += session->commands;
 	clients_leave(session);
 }

@@ -11,6 +11,7 @@
 #include "bench/kv/server/mail.h"
 #include "bench/kv/server/pubsub.h"
 #include "bench/kv/server/settings.h"
+#include "bench/kv/server/shared.h"
 #include "bench/kv/store/store.h"
 
 #define SESSION_NAME 64
@@ -151,12 +152,6 @@ bool session_begin(struct server *server, struct session *session);
 
 /* session_end - drop all that a session has, and remove it from the list */
 void session_end(struct session *session);
-
-/* session_write - an atomic store of a field that others read without the lock */
-#define session_write(field, value)                         \
-	/* Relaxed: each field says something by itself. */ \
-	__atomic_store_n(field, value, __ATOMIC_RELAXED)
-#define session_read(field) __atomic_load_n(field, __ATOMIC_RELAXED)
 
 /* session_buffers - add bytes to those of the large buffers, queued commands and subscriptions
  * of all sessions, or take them away. Return: whether they are within their limit. The bytes

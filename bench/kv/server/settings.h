@@ -4,6 +4,7 @@
 #define SKUA_BENCH_KV_SETTINGS_H
 
 #include "bench/kv/resp/number.h"
+#include "bench/kv/server/shared.h"
 
 #define SETTING_MAX_BULK (512ull << 20) /* bytes, as in Redis */
 #define SETTING_MAX_ARGS (1ull << 20)
@@ -46,14 +47,12 @@ struct settings {
 
 static inline uint64_t setting(const uint64_t *number)
 {
-	/* Relaxed: a number alone. */
-	return __atomic_load_n(number, __ATOMIC_RELAXED);
+	return shared_read(number);
 }
 
 static inline void setting_store(uint64_t *number, uint64_t value)
 {
-	/* Relaxed: as in setting(). */
-	__atomic_store_n(number, value, __ATOMIC_RELAXED);
+	shared_write(number, value);
 }
 
 /* Room for the text of a setting. */

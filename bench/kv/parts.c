@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * parts.c - the parts that both forms of a connection share
+ *
+ * Memory: the input buffer has room for a batch of commands, and grows only for a single
+ * command that is larger: it doubles when it is full of bytes that have arrived.
+ */
+#include "bench/kv/parts.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* A buffer of more bytes is given back after the large command that needed it. */
+#define KEPT_ROOM 65536u
+/* The most bytes of one command, as in Redis. */
+#define MOST_ROOM (1ull << 30)
+
+/* ---- input -------------------------------------------------------------------- */
+
+/* The bytes of a buffer that count for the limit of all clients: those of single large
+ * commands. */
+static size_t accounted(size_t room)
+{
+	return room > BATCH_ROOM ? room : 0;
+}
+
+static bool resize(struct connection *c, size_t room)
+{
+	struct server *server = c->session.server;
+	int64_t change = (int64_t)accounted(room) - (int64_t)accounted(c->room);
+	char *in = NULL;
+
+	if (room > MOST_ROOM)
+		return false;
+	if (!change || session_buffers(server, change) || change < 0)
+		in = realloc(c->in, room);
+	if (!in) {
+		session_buffers(server, -change);
+		return false;
+	}
+	c->in = in;
+	c->room = room;
+	return true;
+}
+
+bool connection_room(struct connection *c)
+{
+	size_t used = c->end - c->begin;
+
+	/* The wait for the next request is no part of any request. */
+	skua_task_set_label(used ? "half a request" : NULL);
+	if (used == 0) {
+		c->begin = c->end = 0;
+		resp_parser_shrink(&c->parser);
+		if (c->room > KEPT_ROOM)
+			return resize(c, FIRST_ROOM);
+	} else if (c->begin > 0 && c->room - c->end < c->room / 2) {
+		memmove(c->in, c->in + c->begin, used);
+		c->begin = 0;
+		c->end = used;
+	}
+	if (c->end == c->room || (used && c->room < BATCH_ROOM))
+		return resize(c,
+			      c->room < BATCH_ROOM ? BATCH_ROOM : c->room * 2);
+	return true;
+}
+
+static uint64_t coarse_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec;
+}
+
+void connection_received(struct connection *c, size_t bytes)
+{
+	c->end += bytes;
+	c->session.clock.now_ms = 0;
+	shared_write(&c->session.active_s, coarse_seconds());
+}
+
+/* ---- commands ----------------------------------------------------------------- */
+
+enum resp_result connection_collect(struct connection *c, struct request *batch,
+				    unsigned *count)
+{
+	const struct session *session = &c->session;
+	struct resp_parser *p = &c->parser;
+	struct resp_limits limits = {
+		setting(&session->server->settings.max_bulk), SETTING_MAX_ARGS,
+		!session->authenticated
+	};
+	enum resp_result result;
+
+	*count = 0;
+	do {
+		result = resp_parse(p, c->in + c->begin, c->end - c->begin,
+				    &limits);
+		if (result != RESP_COMMAND)
+			break;
+		c->begin += p->used;
+		if (!p->argc)
+			continue;
+		batch[*count].argc = p->argc;
+		batch[(*count)++].args = resp_keep(p);
+		/* A password may change the limits. */
+	} while (*count < BATCH && session->authenticated);
+	return result;
+}
+
+void connection_prefetch(struct connection *c, struct request *batch,
+			 unsigned count)
+{
+	struct store *store = c->session.server->store;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct bytes *argv = resp_kept(&c->parser, batch[i].args);
+
+		if (batch[i].argc < 2)
+			continue;
+		batch[i].hash = store_key(store, argv[1]).hash;
+		store_prefetch_stripe(store, batch[i].hash);
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (batch[i].argc >= 2)
+			store_prefetch(store, batch[i].hash);
+	for (unsigned i = 0; i < count; i++)
+		if (batch[i].argc >= 2)
+			store_prefetch_entry(store, batch[i].hash);
+}
+
+/* ---- life --------------------------------------------------------------------- */
+
+bool connection_begin(struct connection *c, struct server *server,
+		      struct skua_io io)
+{
+	c->in = malloc(FIRST_ROOM);
+	if (!c->in)
+		return false;
+	c->room = FIRST_ROOM;
+	c->io = io;
+	c->session.server = server;
+	c->session.fd = io.fd;
+	/* The client may be gone already. */
+	if (skua_io_peer_address(io, c->session.peer, sizeof(c->session.peer)))
+		strcpy(c->session.peer, "?:0");
+	if (skua_io_local_address(io, c->session.local,
+				  sizeof(c->session.local)))
+		strcpy(c->session.local, "?:0");
+	return true;
+}
+
+void connection_end(struct connection *c)
+{
+	session_buffers(c->session.server, -(int64_t)accounted(c->room));
+	resp_parser_free(&c->parser);
+	free(c->in);
+}
