@@ -188,7 +188,7 @@ static void sweep(void)
 	for (unsigned i = 0; i < STORE_STRIPES; i++) {
 		struct stripe *stripe = &server.store->stripes[i];
 
-		while (store_sweep(server.store, stripe, &garbage) ||
+		while (logged_sweep(&server, stripe, &garbage) ||
 		       garbage_free(&garbage))
 			skua_yield();
 	}

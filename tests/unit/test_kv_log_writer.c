@@ -17,6 +17,8 @@
 static int sync_error, write_error;
 /* The numbers of calls; whether writes are short. The runtime's threads use all of these. */
 static unsigned syncs, writes, shortened;
+/* Writes wait until this is 0. */
+static unsigned stuck;
 
 int __real_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
 			  uint64_t deadline_ns);
@@ -47,6 +49,8 @@ ssize_t __wrap_skua_file_write(struct skua_runtime *rt, int fd,
 			       uint64_t deadline_ns)
 {
 	WRITE(writes, READ(writes) + 1);
+	while (READ(stuck))
+		skua_sleep_until(skua_now_ns() + 1000000);
 	if (READ(write_error))
 		return READ(write_error);
 	if (READ(shortened) && size > 7)
@@ -117,7 +121,7 @@ static int begin(void **state)
 		return -1;
 	close(fd);
 	sync_error = write_error = 0;
-	syncs = writes = shortened = 0;
+	syncs = writes = shortened = stuck = 0;
 	config.workers = 2;
 	return skua_runtime_create(&runtime, &config, NULL);
 }
@@ -476,4 +480,98 @@ TEST(set_get__without_memory__fails_the_replies)
 	assert_int_equal(log_error(&server_log), 0);
 	assert_int_equal(log_stop(&server_log), 0);
 	end_commands();
+}
+
+/* ---- expiry ------------------------------------------------------------------------ */
+
+/* Their records take more than two times LOG_BEHIND. */
+#define KEYS     300
+#define KEY_SIZE 60000u
+
+/* Run GET or SET for a long key. */
+static void command_on(const char *name, unsigned i, size_t argc)
+{
+	static char key[KEY_SIZE];
+	struct bytes argv[] = { { name, 3 },
+				{ key, KEY_SIZE },
+				{ "value", 5 },
+				{ "PX", 2 },
+				{ "1", 1 } };
+
+	snprintf(key, sizeof(key), "%05u", i);
+	session.clock.now_ms = 0;
+	command_run(&session, argc, argv, NULL);
+	assert_false(session.reply.failed);
+}
+
+static void *get_all(void *arg)
+{
+	for (unsigned i = 0; i < KEYS; i++)
+		command_on("GET", i, 2);
+	return arg;
+}
+
+static void *sweep_all(void *arg)
+{
+	struct garbage garbage = { NULL, NULL };
+
+	for (unsigned i = 0; i < STORE_STRIPES; i++)
+		while (logged_sweep(&server, &server.store->stripes[i],
+				    &garbage) ||
+		       garbage_free(&garbage))
+			;
+	return arg;
+}
+
+static uint64_t waiting_bytes(void)
+{
+	/* Relaxed: both stand still, or are read again. */
+	return log_added(&server_log) - READ(server_log.taken);
+}
+
+static void until_all_are_taken(void)
+{
+	while (waiting_bytes())
+		skua_sleep_until(skua_now_ns() + 1000000);
+}
+
+/* Keys expire while the disk writes nothing. @expire: finds all of them */
+static void expire_on_a_stuck_disk(void *(*expire)(void *arg))
+{
+	pthread_t thread;
+	uint64_t most = 0;
+
+	begin_commands();
+	for (unsigned i = 0; i < KEYS; i++)
+		command_on("SET", i, 5);
+	until_all_are_taken();
+	WRITE(stuck, 1);
+	command("SET one 1");
+	skua_sleep_until(skua_now_ns() + 2000000); /* the last key expires */
+	assert_int_equal(pthread_create(&thread, NULL, expire, NULL), 0);
+	while (!log_is_behind(&server_log))
+		skua_sleep_until(skua_now_ns() + 1000000);
+	for (unsigned i = 0; i < 50; i++) {
+		most = waiting_bytes();
+		skua_sleep_until(skua_now_ns() + 1000000);
+	}
+	WRITE(stuck, 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(log_stop(&server_log), 0);
+	assert_int_equal(store_count(server.store), 1);
+	end_commands();
+	open_log(LOG_EVERYSEC);
+	assert_int_equal(log_stop(&server_log), 0);
+	assert_int_equal(replayed, 2 * KEYS + 1);
+	assert_true(most < LOG_BEHIND + 3 * KEY_SIZE);
+}
+
+TEST(reads__that_find_expired_keys__wait_for_room)
+{
+	expire_on_a_stuck_disk(get_all);
+}
+
+TEST(sweeps__of_expired_keys__wait_for_room)
+{
+	expire_on_a_stuck_disk(sweep_all);
 }

@@ -165,6 +165,24 @@ static void note_expired(struct store *store, struct store_clock *clock,
 	/* Otherwise writes have been refused for so long that no such command is left. */
 }
 
+void logged_room_to_read(struct session *session)
+{
+	struct log *log = session->server->log;
+
+	if (log_is_behind(log) &&
+	    store_count_expiring(session->server->store) &&
+	    log_wait_for_room(log))
+		session->clock.now_ms = 0;
+}
+
+bool logged_sweep(struct server *server, struct stripe *stripe,
+		  struct garbage *garbage)
+{
+	if (server->log)
+		log_wait_for_room(server->log);
+	return store_sweep(server->store, stripe, garbage);
+}
+
 /* ---- the server ------------------------------------------------------------------- */
 
 const char *logged_refusal(struct session *session, char text[128])

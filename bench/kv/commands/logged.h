@@ -10,7 +10,7 @@
  * In mode always, a command also notes how far the log must be durable before the client may
  * have its reply: up to the last change of the stripes that it has used.
  *
- * All functions except the last two are called only if the server has a log.
+ * All functions except logged_sweep() and the last two are called only if the server has a log.
  */
 #ifndef SKUA_BENCH_KV_LOGGED_H
 #define SKUA_BENCH_KV_LOGGED_H
@@ -40,6 +40,14 @@ void logged_read_all(struct call *call);
 /* logged_refusal - wait until the log has room for what a command may write. Return: NULL: the
  * command may run; or the error, without "-", in @text */
 const char *logged_refusal(struct session *session, char text[128]);
+
+/* logged_room_to_read - wait until the log has room for the keys that a command may find expired,
+ * unless no key expires */
+void logged_room_to_read(struct session *session);
+
+/* logged_sweep - store_sweep(), when the log has room, if there is one. In a fiber or a thread */
+bool logged_sweep(struct server *server, struct stripe *stripe,
+		  struct garbage *garbage);
 
 /* logged_begin, logged_queued, logged_end - the commands of a transaction become one record.
  * logged_queued() runs one command. @set: all stripes of the transaction, whose locks are held.

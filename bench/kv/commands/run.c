@@ -177,6 +177,8 @@ static bool suits_server(struct session *session, const struct command *command)
 		reason = NO_MEMORY;
 	else if (flags & COMMAND_WRITE && session->server->log)
 		reason = logged_refusal(session, text);
+	else if (flags & COMMAND_READ && session->server->log)
+		logged_room_to_read(session);
 	if (reason)
 		refuse(session, command, reason);
 	return !reason;
