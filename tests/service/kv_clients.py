@@ -43,6 +43,35 @@ def many_connections(server):
         until(lambda: server.descriptors() <= before, "descriptors are left")
 
 
+def listed(server):
+    """CLIENT LIST has each client that stays once, while others come and go."""
+    stay = [Client(server.port) for _ in range(150)]
+    ids = {parse(client.run("CLIENT", "ID")) for client in stay}
+    ended = []
+
+    def work(i):
+        if i == 0:
+            try:
+                with Client(server.port) as client:
+                    for _ in range(30):
+                        lines = parse(client.run("CLIENT", "LIST")).strip().split(b"\n")
+                        got = [int(line.split()[0][3:]) for line in lines]
+                        equal(got, sorted(set(got), reverse=True), "the numbers of CLIENT LIST")
+                        expect(ids <= set(got), f"not in CLIENT LIST: {ids - set(got)}")
+            finally:
+                ended.append(i)
+            return
+        while not ended:
+            come = [Client(server.port) for _ in range(60)]
+            come[0].run("PING")
+            for client in come[::2] + come[1::2]:
+                client.socket.close()
+
+    in_threads(3, work)
+    for client in stay:
+        client.socket.close()
+
+
 def resets(server):
     """Clients that vanish in the middle of a command, and of a reply."""
     with only_client(server) as first:
@@ -111,4 +140,4 @@ def watches(server):
             equal(parse(one.run("EXEC")) is None, stale, f"EXEC after {touch}")
 
 
-kv_cases.main([many_connections, resets, atomic, watches], alone=[resets, atomic])
+kv_cases.main([many_connections, listed, resets, atomic, watches], alone=[resets, atomic])

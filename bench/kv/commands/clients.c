@@ -200,29 +200,42 @@ static bool list_options(struct call *call, struct wanted *wanted)
 #define DESCRIBED 32
 #define SEEN      1024
 
-/* Describe some sessions. The list has the newest session first. @below: the sessions that are
- * left have smaller numbers. Return: whether there are more */
-static bool list_some(struct call *call, const struct wanted *wanted,
-		      struct reply *lines, uint64_t *below)
+/* Describe some sessions. The list is locked. Return: whether there are more */
+static bool list_some(const struct wanted *wanted, struct reply *lines,
+		      struct clients_cursor *cursor)
 {
 	unsigned described = 0, seen = 0;
-	struct session *s;
 	char line[LINE];
 
-	clients_enter(call->session);
-	s = call->server->first;
-	while (s && s->id >= *below)
-		s = s->next;
-	for (; s && described < DESCRIBED && seen < SEEN; s = s->next) {
-		*below = s->id;
+	while (cursor->next && described < DESCRIBED && seen < SEEN) {
+		const struct session *s = cursor->next;
+
+		cursor->next = s->next;
 		seen++;
 		if (!is_wanted(wanted, s))
 			continue;
 		reply_raw(lines, line, describe(s, line));
 		described++;
 	}
-	clients_leave(call->session);
-	return s;
+	return cursor->next;
+}
+
+static void list(struct session *session, const struct wanted *wanted,
+		 struct reply *lines)
+{
+	struct clients_cursor cursor;
+
+	clients_enter(session);
+	clients_visit(session->server, &cursor);
+	while (list_some(wanted, lines, &cursor)) {
+		if (session->held)
+			continue;
+		clients_leave(session);
+		skua_yield();
+		clients_enter(session);
+	}
+	clients_visited(session->server, &cursor);
+	clients_leave(session);
 }
 
 void run_client_list(struct call *call)
@@ -230,13 +243,10 @@ void run_client_list(struct call *call)
 	/* The lines, collected as a reply. */
 	struct reply lines = reply_part(call->reply);
 	struct wanted wanted = { NULL, 0, true, true };
-	uint64_t below = UINT64_MAX;
 
 	if (!list_options(call, &wanted))
 		return;
-	while (list_some(call, &wanted, &lines, &below))
-		if (!call->session->held)
-			skua_yield();
+	list(call->session, &wanted, &lines);
 	free(wanted.ids);
 	reply_verbatim(call->reply, lines.data, lines.used);
 	call->reply->failed |= lines.failed;

@@ -28,6 +28,32 @@ void clients_leave(struct session *session)
 		clients_unlock(session->server);
 }
 
+void clients_visit(struct server *server, struct clients_cursor *cursor)
+{
+	cursor->next = server->first;
+	cursor->other = server->cursors;
+	server->cursors = cursor;
+}
+
+void clients_visited(struct server *server, struct clients_cursor *cursor)
+{
+	struct clients_cursor **link = &server->cursors;
+
+	while (*link != cursor)
+		link = &(*link)->other;
+	*link = cursor->other;
+}
+
+/* A session leaves the list, which is locked. */
+static void move_cursors(struct server *server, const struct session *session)
+{
+	struct clients_cursor *cursor = server->cursors;
+
+	for (; cursor; cursor = cursor->other)
+		if (cursor->next == session)
+			cursor->next = session->next;
+}
+
 static bool count_reply(void *owner, int64_t change)
 {
 	return session_buffers(owner, change);
@@ -76,6 +102,7 @@ void session_end(struct session *session)
 	while (garbage_free(&session->garbage))
 		;
 	clients_enter(session);
+	move_cursors(server, session);
 	if (session->before)
 		session->before->next = session->next;
 	else

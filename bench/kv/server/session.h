@@ -17,17 +17,19 @@
 #define SESSION_NAME 64
 
 struct session;
+struct clients_cursor;
 struct command;
 struct log;
 
 /**
  * struct server - what all sessions share
- * @clients_lock: protects @first, @ending, @next_id, @received, @rejected, @ended, the password, and
+ * @clients_lock: protects @first, @cursors, @ending, @next_id, @received, @rejected, @ended, the password, and
  *                the names of sessions
  * @clients: number of sessions; changed under the lock, and read also without it
  * @buffers: bytes of the large buffers, queued commands and subscriptions of all sessions,
  *           changed atomically
- * @first: the sessions, in a list
+ * @first: the sessions, in a list, the newest first
+ * @cursors: visits of the list that are going on
  * @ending: no session begins any more
  * @next_id: of the session that comes next
  * @received: connections so far; @rejected: those for which there was no room
@@ -45,6 +47,7 @@ struct server {
 	struct skua_mutex clients_lock;
 	uint64_t clients, buffers;
 	struct session *first;
+	struct clients_cursor *cursors;
 	bool ending;
 	uint64_t next_id, received, rejected, ended;
 	uint64_t started_ns;
@@ -146,6 +149,23 @@ void clients_unlock(struct server *server);
 /* clients_enter, clients_leave - the same, unless the session holds the lock for the command */
 void clients_enter(struct session *session);
 void clients_leave(struct session *session);
+
+/**
+ * struct clients_cursor - a visit of the list in steps, between which the list is not locked
+ * @next: the session that is visited next; NULL: none is left
+ * @other: of the server
+ *
+ * A session that ends moves all cursors on that have come to it. Sessions that begin are not
+ * visited: they come before the first one.
+ */
+struct clients_cursor {
+	struct session *next;
+	struct clients_cursor *other;
+};
+
+/* clients_visit, clients_visited - begin and end a visit. The list is locked. */
+void clients_visit(struct server *server, struct clients_cursor *cursor);
+void clients_visited(struct server *server, struct clients_cursor *cursor);
 
 /* session_begin - add a session to the list. Return: false: there is no room */
 bool session_begin(struct server *server, struct session *session);
