@@ -36,8 +36,9 @@
  * which the thread of the pool runs. So tasks would need one more state, with transitions for
  * wakes, cancels, joins and the shutdown; and each function that asks for the worker of the
  * calling fiber would need a form without one: forks, waits, the budget of descriptors, and
- * what a worker reports of a poll. A call gives the same with one function: the fiber waits,
- * as for any other object, and the function may use the fiber's variables, by its argument.
+ * what a worker reports of a poll. A call on the pool does the same with a function of the
+ * program: the fiber waits, as for any other object, and the function reaches the fiber's
+ * variables through its argument.
  */
 #ifndef SKUA_CORE_BLOCKING_BLOCKING_H
 #define SKUA_CORE_BLOCKING_BLOCKING_H

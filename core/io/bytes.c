@@ -334,7 +334,7 @@ HOT int skua_io_write_all(struct skua_io io, const void *data, size_t size,
 		bytes = skua_io_write(io, (const char *)data + done,
 				      size - done, deadline_ns);
 		if (bytes == 0)
-			bytes = -EIO; /* no progress: not again */
+			bytes = -EIO; /* no progress: do not repeat it */
 		if (bytes > 0)
 			done += (size_t)bytes;
 	}

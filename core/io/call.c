@@ -44,8 +44,8 @@ static HOT int arm(struct io_call *call, struct skua_wait *wait,
 	return code;
 }
 
-/* Try, and wait if the try finds nothing. The caller has claimed the direction. A call aside
- * says so in the stage of its wait.
+/* Try, and wait if the try finds nothing. The caller has claimed the direction. The stage of
+ * the wait keeps @aside of the call.
  * @ready: the try may succeed */
 static int attempt(struct io_call *call, struct skua_wait *wait, bool ready,
 		   int give_up)
@@ -75,7 +75,7 @@ static int attempt(struct io_call *call, struct skua_wait *wait, bool ready,
 	}
 }
 
-/* The step of a wait that is armed, or was chosen, and not granted yet. @bits: of
+/* The step of a wait that is armed, or was chosen, and not granted yet. @bits: for
  * slot_withdraw() */
 static int wait_on(struct skua_wait *wait, enum io_direction way, int give_up,
 		   uint64_t bits)

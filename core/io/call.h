@@ -31,8 +31,8 @@ struct io_call {
 	/* The operation has found the descriptor empty, or full, although it has
 	 * succeeded. Writer: the operation. */
 	bool empty;
-	/* The operation looks for something else than other calls do. If it finds nothing,
-	 * the descriptor may be ready nevertheless. */
+	/* The operation looks for something that other calls do not see. If it finds nothing,
+	 * the descriptor may still be ready for them. */
 	bool aside;
 	/* The operation has failed, and another try follows after a delay: the number of
 	 * delays in a row. Writer: call_delay(). 0: no. */

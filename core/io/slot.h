@@ -23,12 +23,13 @@
  * system call, by the claim, and set again after it, by the leave, unless the call has found
  * the descriptor empty. So an event that comes during the call stays. (A call that cleared
  * READY after its read would erase an event that came in between, and the next call would
- * wait for ever.) A call that looks for something else than other calls do, such as the
- * errors of a socket, may find nothing in a descriptor that is not empty. It always sets READY
- * when it ends. Both sides use read-modify-writes, so that one of two things happens. The
+ * wait for ever.) Both sides use read-modify-writes, so that one of two things happens. The
  * event is the earlier one: the claim sees it, and its acquire makes the system call see
  * what the event announced. Or the claim is the earlier one: then READY is set when the
  * caller tries to arm, which fails.
+ *
+ * A call that looks for something that other calls do not see, such as the errors of a socket,
+ * may find nothing although the descriptor is not empty. It always sets READY when it ends.
  *
  * ENDING: an event has announced the end of what can be read, an error, or urgent data. From
  * then on a short read does not mean that the descriptor is empty: the end of file may have
@@ -258,8 +259,8 @@ static inline int slot_arm(struct io_slot *slot, enum io_direction way,
 	return 0;
 }
 
-/* slot_withdraw - take a wait back; by its waiter. @bits: IO_READY: the next call tries; or 0.
- * Return: false if it was chosen. */
+/* slot_withdraw - take a wait back; by its waiter. @bits: set in the word: IO_READY, so that
+ * the next call tries; or 0. Return: false if the wait was chosen. */
 static inline bool slot_withdraw(struct io_slot *slot, enum io_direction way,
 				 uint32_t serial, uint64_t bits)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * case_kind.h - the kinds of the cases of a select: a table, one row a kind
+ * case_kind.h - the kinds of the cases of a select: a table with one row for each kind
  *
- * A kind with a verb (await.h) waits in the list of its object. The end of a task or of a
- * group has no wait: the select itself is told of it (select_join.h, select_group.h). The
- * others wait for nothing, or for a time.
+ * A kind with a verb (await.h) waits in the list of its object, or of a descriptor at its
+ * direction. The end of a task or of a group has no wait in a list: the select itself is told
+ * of it (select_join.h, select_group.h), and of the wait of its case only the stage is used,
+ * which says whether the case is armed. The others wait for nothing, or for a time.
  */
 #ifndef SKUA_CORE_SELECT_CASE_KIND_H
 #define SKUA_CORE_SELECT_CASE_KIND_H
@@ -27,17 +28,18 @@ struct end_verb {
 };
 
 struct case_kind {
+	/* Return: are the operands valid? */
 	bool (*fits)(const struct skua_select_case *it);
 	/* Return: -EAGAIN: not now. Otherwise what the operation returns. */
 	int (*attempt)(struct skua_select_case *it);
 	const struct wait_verb *verb;
-	/* Return: the amount of the wait. NULL: the address of the item. */
+	/* Return: the amount of the wait. NULL: the amount is the address of the item. */
 	uint64_t (*amount)(const struct skua_select_case *it);
 	/* Of a kind that has another object, or no fixed verb. Return: the verb. */
 	const struct wait_verb *(*begin)(struct skua_select_case *it,
 					 uint64_t *amount, void **object);
 	const struct end_verb *end;
-	/* A step that returns 0 has got nothing yet: an attempt gets it. */
+	/* A step that returns 0 has received nothing yet: an attempt must follow. */
 	bool gets_later;
 };
 

@@ -283,8 +283,8 @@ SKUA_API ssize_t skua_io_writev_try(struct skua_io io,
  * @flags: of recvmsg(), such as MSG_PEEK
  * @deadline_ns: as for skua_io_read()
  *
- * A call with MSG_ERRQUEUE, MSG_OOB or MSG_PEEK that finds nothing does not hold up the next
- * read, even if there are other bytes.
+ * If a call with MSG_ERRQUEUE, MSG_OOB or MSG_PEEK finds nothing, the next read still tries at
+ * once, and gets other bytes that are there.
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
@@ -359,7 +359,7 @@ SKUA_API int skua_io_read_exact(struct skua_io io, void *buffer, size_t size,
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
- * Return: 0; -EIO (a write had no effect, and no error); else as skua_io_write().
+ * Return: 0; -EIO (a write wrote nothing, without an error); else as skua_io_write().
  */
 SKUA_API int skua_io_write_all(struct skua_io io, const void *data, size_t size,
 			       size_t *moved, uint64_t deadline_ns);
@@ -377,7 +377,7 @@ SKUA_API int skua_io_write_all(struct skua_io io, const void *data, size_t size,
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
- * Return: 0; -EIO (a write had no effect, and no error); else as skua_io_writev().
+ * Return: 0; -EIO (a write wrote nothing, without an error); else as skua_io_writev().
  */
 SKUA_API int skua_io_writev_all(struct skua_io io, const struct iovec *vector,
 				int count, size_t *moved, uint64_t deadline_ns);
@@ -573,11 +573,11 @@ SKUA_API int skua_dial(struct skua_runtime *rt, const char *address,
  * @text: receives the address, as skua_listen() and skua_dial() read it; "" after an error
  * @room: bytes of @text; SKUA_IO_ADDRESS_ROOM is enough for all addresses
  *
- * Some texts cannot be read back: a Unix socket without a name has "unix:", and one whose name
- * is a single zero byte "unix:@"; "?" stands for each byte of a Unix socket's name that cannot
- * be printed; a path of 108 bytes is too long; and a link-local IPv6 address has the number of
- * its interface, as in "[fe80::1%2]:80". A path that begins with "@" has "./" before it, because
- * "unix:@" stands for an abstract name.
+ * A path that begins with "@" has "./" before it, because "unix:@" stands for an abstract name.
+ * skua_listen() and skua_dial() cannot read these texts back: "unix:", of a Unix socket without
+ * a name; "unix:@", of one whose name is a single zero byte; a name with "?", which stands for
+ * a byte that cannot be printed; a path of 108 bytes, which is too long; and a link-local IPv6
+ * address, which has the number of its interface, as in "[fe80::1%2]:80".
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EBADF; -ENOTSOCK; -EINVAL (@text is NULL, or @room is 0); -ENOSPC (the text

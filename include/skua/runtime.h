@@ -136,7 +136,7 @@ struct skua_hooks {
  * @steal_attempts: minimum number of rounds over the queues of the other workers
  *         before a worker parks, 1 to SKUA_MAX_STEAL_ATTEMPTS; 0 = 32, or 1 if there
  *         are more workers than CPUs. The worker that waits for events of descriptors
- *         parks when @spin_ns is over, however few rounds it made
+ *         may make fewer: it parks when the time of @spin_ns is over
  * @max_queued: when the injection queues of the runtime together have this number of
  *         tasks, a spawn fails with -EAGAIN, on workers too; urgent and bound tasks have
  *         queues of their own and do not count; 0 = no bound. Threads that spawn at the

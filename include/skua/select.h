@@ -21,7 +21,7 @@
  *
  * Order of the cases. Several of them may be ready: when the call begins, or, after a wait,
  * when the caller runs again. With SKUA_SELECT_IN_ORDER, the one of the lowest index takes
- * effect, also if another one was ready before it. Without the flag, the call begins with a
+ * effect, even if another one was ready before it. Without the flag, the call begins with a
  * case that it chooses by turns, and goes on with the next ones, so that no case is passed
  * over for ever. Either way, a case that becomes ready while the call looks at the others
  * may be left for the next call.

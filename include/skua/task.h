@@ -357,9 +357,9 @@ SKUA_API int skua_task_detach(struct skua_task *task, skua_release_fn release);
 SKUA_API struct skua_task *skua_task_self(void);
 
 /**
- * skua_task_set_label - say what the task that the calling thread polls does
- * @label: text, in place until the process ends; the tools show its first 63 bytes.
- *         NULL: nothing in particular
+ * skua_task_set_label - label what the task that the calling thread polls does
+ * @label: text that stays in place until the process ends; the tools show its first 63
+ *         bytes. NULL: no label
  *
  * `skua why`, `skua stacks` and `skua export` show the label beside the name of the
  * task. A fiber keeps its label until it sets another one, or ends; any other task
