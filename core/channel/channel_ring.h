@@ -111,8 +111,8 @@ static inline int refuse(void)
 	return -EPIPE;
 }
 
-/* Try to send at the word @tail of the tickets, which is read again as it changes. Return: 0;
- * -EAGAIN (full); -EPIPE (closed); LOST. */
+/* Try to send. @tail: the word of the tickets as the caller has read it; updated when it is
+ * read again. Return: 0; -EAGAIN (full); -EPIPE (closed); LOST. */
 static inline __attribute__((always_inline)) int
 send_at(struct skua_channel *channel, const void *item, uint64_t *tail)
 {
@@ -223,8 +223,8 @@ static inline bool drained(const struct skua_channel *channel, uint64_t head)
 	return tail == (head | CLOSED);
 }
 
-/* Try to receive at the word @head of the tickets, which is read again as it changes. Return:
- * 0; -EAGAIN (empty); -EPIPE (closed, and drained); LOST. */
+/* Try to receive. @head: as @tail of send_at(). Return: 0; -EAGAIN (empty); -EPIPE (closed,
+ * and drained); LOST. */
 static inline __attribute__((always_inline)) int
 receive_at(struct skua_channel *channel, void *item, uint64_t *head)
 {
@@ -329,14 +329,14 @@ static inline void ring_init(struct skua_channel *channel)
 /* Have all items been received, and may more be sent? */
 static inline bool ring_is_open_and_empty(const struct skua_channel *channel)
 {
-	/* Relaxed, both: ordered by the fence in hand_over(), and by the list lock
-	 * behind the look of the receiver that waits. */
+	/* Relaxed, both: ordered by the fence in hand_over(), and by the list lock,
+	 * which the receiver that waits held when it looked. */
 	uint64_t tail = atomic_load_relaxed(tail_of(channel));
 
 	return tail == atomic_load_relaxed(head_of(channel));
 }
 
-/* Return: is it this call that has closed the channel? */
+/* Return: did this call close the channel? false: another one did before. */
 static inline bool ring_close(struct skua_channel *channel)
 {
 	/* Release: what the caller did before. Pairs with send_at() and

@@ -67,8 +67,8 @@ static inline atomic_u32 *flags_of(const struct skua_spsc_side *side)
  * membarrier_fence(). A guess, which the workload spsc retunes. */
 #define CALM 64u
 
-/* Note where the caller is, and whether its calls are light: as the other side is on the same
- * worker. */
+/* Note where the caller is, and whether its calls are light. They may be if the other side is
+ * on the same worker. */
 static __attribute__((noinline)) void
 side_settle(struct skua_spsc_side *own, const struct skua_spsc_side *other)
 {

@@ -229,10 +229,10 @@ static void learn_gap(struct worker *w, uint64_t end_ns, bool claimed)
 		spin_learn(&w->spin, gap_ns);
 }
 
-/* Learn from the gap that an event ends. The event came about the time of a
- * wake-up before @now_ns: the kernel does not tell when. With the wake-up as a part
- * of the gap, short gaps would look too long for a search, and a worker that has
- * begun to sleep in them would go on. */
+/* Learn from a gap that an event has ended. The kernel does not tell when the event
+ * came; it was about the time of a wake-up before @now_ns. If the wake-up counted as a
+ * part of the gap, short gaps would look too long for a search, and a worker that has
+ * begun to sleep in them would go on sleeping in them. */
 static void learn_event(struct worker *w, uint64_t now_ns)
 {
 	uint64_t gap_ns = now_ns - w->idle_since_ns;

@@ -22,12 +22,12 @@
  * attached, so that a service which is called more often keeps its sentinel. More checks
  * would cost more than the summons that they spare: each of them is a wake-up in vain. */
 #define QUIET_MAX 9u
-/* The same if a worker ran again only a long time after the last sentinel had stopped: then
- * each check is a wake-up in vain, and the next worker that runs pays one summons. With
- * QUIET_MAX checks, an accept that finds no descriptor left, and is tried ten times a second,
- * takes 108 wake-ups a second instead of 29. */
+/* The number of these checks if no worker ran for a long time after the last sentinel had
+ * stopped. Then each check is a wake-up in vain, and to stop early costs the next worker that
+ * runs one summons. With QUIET_MAX checks, an accept that finds no descriptor left, and is
+ * tried ten times a second, takes 108 wake-ups a second instead of 29. */
 #define QUIET_RARE 1u
-/* A time is long from so many times the longest delay. A guess. */
+/* A time is long if it is at least this many times the longest delay. A guess. */
 #define RARE_DELAYS 4u
 /* The sentinel is slow if the time between two checks is more than this many
  * times lifo_delay_ns. A worker that fills a slot must then summon it, which
@@ -204,8 +204,8 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 			     watches_lifo(pool) && delay_ns > slow_delay(pool));
 }
 
-/* Begin to count checks with all workers parked. After a sentinel that has stopped checking,
- * the time since then says how often a worker runs. */
+/* Begin to count checks with all workers parked. If the last sentinel stopped checking, the
+ * time since then tells how rarely workers run, and so after how many checks to stop. */
 static void begin_quiet(struct pool *pool)
 {
 	struct sentinel *s = &pool->sentinel;

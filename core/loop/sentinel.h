@@ -76,8 +76,7 @@ struct sentinel {
 	uint64_t checked_ns; /* time of last check */
 	uint32_t quiet;      /* checks in a row with all parked */
 	uint32_t quiet_max;  /* the sentinel stops checking after these */
-	uint64_t stopped_ns; /* when it did; 0: not since the role was
-				        * taken */
+	uint64_t stopped_ns; /* when it did; 0: it has not */
 	bool short_polls;    /* a worker's polls were short before the
 				        * last check */
 	struct sentinel_sight *sights; /* one per worker; in runtime memory */

@@ -512,7 +512,7 @@ void telemetry_give_up(struct worker_telemetry *t, uint64_t task,
 	note(t, EVENT_GIVE_UP, task, (uintptr_t)object, (uint32_t)-code, 0);
 }
 
-/* A fiber may go on with what it did in the poll before. */
+/* Report the label that a fiber has kept since its last poll. */
 static void label_fiber(struct worker_telemetry *t,
 			const struct skua_task *task)
 {
