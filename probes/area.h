@@ -58,7 +58,7 @@ struct area_root {
 	uint64_t fiber_context;
 	uint64_t fiber_wait;
 	uint64_t task_flags; /* offset of the flags in a task, 32 bits */
-	/* Offset in a fiber: of the address of the text that says what it does, or 0. */
+	/* Offset in a fiber of the address of its label; that address is 0 if it has none. */
 	uint64_t fiber_label;
 };
 

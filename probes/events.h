@@ -61,9 +61,9 @@ enum event_kind {
 	 * time of CLOCK_MONOTONIC when a worker last looked for events before, 0: never;
 	 * detail: the bits of epoll_wait(2); other: EVENT_REAP_... */
 	EVENT_REAP,
-	/* The task that is polled does something else from now on, which ends with the poll
-	 * at the latest. A fiber that did it before writes the event again when it is
-	 * polled. a: task; b: address of a text, 0: nothing in particular. */
+	/* The label of the task that is polled is this one, until the next such event or the
+	 * end of the poll. If a fiber has a label when its poll begins, the event is written
+	 * then. a: task; b: address of the text, 0: no label. */
 	EVENT_LABEL,
 	EVENT_KINDS,
 };
