@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * lock_names.h - the names of locks, of channels, of holders, and of labels, for a recording
+ * lock_names.h - the names of locks, of other objects that tasks wait for, and of holders, and
+ * the texts of labels, for a recording
  *
  * A name is read when an event first mentions the address. So a holder that has ended by
  * then, or a lock whose memory is used again, may get a wrong name or none.
@@ -13,7 +14,7 @@
 #include "probes/events.h"
 #include "probes/trace_file.h"
 
-/* The most locks, holders and labels, together, that get a name. */
+/* The most objects, holders and labels, together, that get a name. */
 #define LOCK_NAMES_MAX 32768u
 
 /* Zero it before the first use. @known: addresses whose names were looked for already;

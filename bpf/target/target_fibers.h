@@ -38,7 +38,7 @@ struct target_wait {
  * @runtime: number of the runtime (target_runtime())
  * @worker: the index + 1 of the worker that polls it; 0: none does
  * @type, @fn: addresses of its type, or 0, and of its function
- * @label: address of the text that says what it does; 0: none
+ * @label: address of its label, a text; 0: none
  * @state: AREA_STATE_... bits
  * @context: address of its saved registers
  * @low, @high: its stack

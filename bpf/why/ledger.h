@@ -7,8 +7,8 @@
  * or for a place in a full channel, and has got it in that poll, the item begins with that
  * wait, which is its first part: waited. Polls in between, in which the task did not get
  * it, belong to it. Other waits may be the normal state of a task: those for an empty
- * channel are in no item, but in ledger.channels. A task that has a label while it begins
- * to wait is in the middle of something, so that wait is as one for a lock.
+ * channel are in no item, but in ledger.channels. A task that has a label when it begins to
+ * wait is in the middle of something, so such a wait counts as one for a lock does.
  *
  * Each other nanosecond of an item belongs to exactly one part, chosen by the activity
  * of the worker that held the task at that time. The worker that counts is:
@@ -110,8 +110,9 @@ static inline uint64_t ledger_late_by(const struct ledger_late *late)
  *            waits; 0: not known
  * @server, @server_name: of a channel: the last task that let one go on that waited at the
  *                        same side; 0: not known. AREA_HOLDER_THREAD: an outside thread.
- *                        Of other objects that are no locks: the task that woke it
- * @server_label: what that did then
+ *                        Of objects other than locks, channels and descriptors: the
+ *                        task that woke this one
+ * @server_label: the label that the server had then; LEDGER_NOBODY: none, or not known
  */
 struct ledger_wait {
 	uint64_t object;
@@ -244,11 +245,11 @@ enum ledger_how {
 };
 
 /* A holder of the worker or of its CPU: the tasks of type @name (LEDGER_NOBODY:
- * the worker itself) with @label (LEDGER_NOBODY: none), or the threads named @comm, of which @thread held it
- * longest. With LEDGER_WAITED: the holders of the lock @lock, of @lock_kind, named @name
- * (LEDGER_NOBODY: not known), of which @holder held it longest; @did: what they did
- * meanwhile, as parts, where LEDGER_WAITED is a wait for anything. A channel has its last
- * server instead of a holder. */
+ * the worker itself) with @label (LEDGER_NOBODY: none), or the threads named @comm, of
+ * which @thread held it longest. With LEDGER_WAITED: the holders of the lock @lock, of
+ * @lock_kind, named @name (LEDGER_NOBODY: not known), of which @holder held it longest;
+ * @did: what they did meanwhile, as parts, where LEDGER_WAITED is a wait for anything. If
+ * @lock is no lock, the server of the wait is meant instead of the holder. */
 #define LEDGER_NOBODY UINT32_MAX
 struct ledger_cause {
 	enum ledger_part part;
@@ -289,7 +290,7 @@ void ledger_split(const struct ledger *ledger, const struct ledger_item *item,
  *        taken longer than any item
  * @culprit: a type of tasks or the name of a thread; empty: none. With LEDGER_BACKLOG,
  *           the item's own type if most of the polls were of it
- * @label: what the culprit did, if that is a type; empty: not known
+ * @label: the label of the culprit, if that is a type; empty: none, or not known
  * @track: the worker; @thread: as in struct ledger_cause
  * @ns: the time; @times: in how many pieces; @longest_ns: the longest of them
  * @burst: number of tasks that became runnable within @burst_ns before it. With
@@ -324,8 +325,8 @@ const char *ledger_who(const struct ledger_reason *reason, char *text);
 const char *ledger_task(const struct ledger *ledger, uint32_t name,
 			uint32_t label, char *text);
 
-/* ledger_is_alike - was it the same object, or one of a kind that comes and goes, such as an
- * event on the stack of each request? */
+/* ledger_is_alike - were both waits for the same object, or for objects of one kind that come
+ * and go, such as an event on the stack of each request? */
 bool ledger_is_alike(const struct ledger_reason *a,
 		     const struct ledger_reason *b);
 

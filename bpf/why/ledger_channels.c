@@ -25,7 +25,8 @@ static uint64_t side_of(const struct ledger_wait *wait)
 
 /* ---- collecting ------------------------------------------------------------ */
 
-/* The task that the thread of a track polls, as a server; ns: its label. */
+/* The task that the thread of a track polls, as a server. Of the result, @number is the task,
+ * @track its name, and @ns its label. */
 static struct address server_on(struct ledger *l, unsigned track)
 {
 	const struct ledger_steps *s = &l->tracks[track];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_labels.c - what tasks say about what they do */
+/* ledger_labels.c - the labels of tasks */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct ledger_open *ledger_find_poll(struct ledger_steps *s, uint64_t task)
 	return NULL;
 }
 
-/* The label that a poll had longest until @ns, if the last one lasts until then. */
+/* The labels of a poll as they are at @ns, with the time of the last one counted. */
 static struct ledger_labels settled(const struct ledger_labels *labels,
 				    uint64_t ns)
 {

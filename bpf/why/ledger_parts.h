@@ -30,7 +30,7 @@ struct ledger_step {
 };
 
 /* The labels of a poll so far. @now: the last one, since @since_ns; @most: the one that it had
- * longest, for @most_ns. LEDGER_NOBODY: none. A label that comes back counts from then on. */
+ * longest without a break, for @most_ns. LEDGER_NOBODY: none. */
 struct ledger_labels {
 	uint32_t now, most;
 	uint64_t since_ns, most_ns;
@@ -77,7 +77,7 @@ uint32_t ledger_name(struct ledger *ledger, const char *text);
 
 /* ---- labels (ledger_labels.c) ------------------------------------------------ */
 
-/* ledger_on_label - the task that is polled does something else from now on */
+/* ledger_on_label - the task that is polled has another label from now on */
 void ledger_on_label(struct ledger *ledger, const struct trace_mark *mark);
 
 /* ledger_label - return the label that an open poll had longest until @ns */

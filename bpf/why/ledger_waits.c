@@ -27,8 +27,8 @@
 
 /* ---- collecting ------------------------------------------------------------ */
 
-/* Is a wait the time of a task, whatever it waits for? Not that for a holder, which is found
- * in another way. */
+/* Does a wait count only because the task had a label? A wait for a lock counts in any case,
+ * and its holder is found in another way. */
 static bool is_labelled(const struct ledger_wait *wait)
 {
 	return wait->labelled && !wait_kind_is_lock(wait->kind);
@@ -435,8 +435,8 @@ void ledger_did(const struct ledger *l, uint64_t holder, uint64_t from_ns,
 	look_at(&look);
 }
 
-/* A place in a channel was missing, or something else that a task with a label waited for:
- * blame the last task that made one, or that woke this one. */
+/* A place in a channel was missing: blame the last task that made one. A task with a label
+ * waited for something else: blame the task that woke it. */
 static void split_full(const struct ledger *l, const struct ledger_item *item,
 		       const struct ledger_wait *wait,
 		       struct ledger_split *split)
