@@ -365,7 +365,8 @@ static void finish(uint64_t grace_ns)
 	skua_io_close(signals);
 }
 
-/* Close the log, and free all. Return: 0; a negative errno value: not all is in the log */
+/* Close the log, and free all. Return: 0; a negative errno value: not all changes are in the
+ * log; -EBUSY: the runtime cannot be destroyed */
 static int clean_up(void)
 {
 	int code = with_log ? log_stop(&server_log) : 0;

@@ -59,8 +59,8 @@ static inline int batch_run(struct skua_runtime *rt, struct skua_task *task,
  * struct batch_driver - a task that spawns batches, and joins each
  * @task:  of the library; first: cast back
  * @spawn: spawn a batch. Return: 0 or a negative errno
- * @join:  join what is left of the batch. Return: 0; -EAGAIN, and the task is woken; another
- *         negative errno
+ * @join:  join what is left of the batch. Return: 0; -EAGAIN (not yet: the task will be
+ *         woken); another negative errno
  * @state: passed to both
  *
  * The others are private.

@@ -41,11 +41,12 @@ void logged_read_all(struct call *call);
  * command may run; or the error, without "-", in @text */
 const char *logged_refusal(struct session *session, char text[128]);
 
-/* logged_room_to_read - wait until the log has room for the keys that a command may find expired,
- * unless no key expires */
+/* logged_room_to_read - wait until the log has room for the expired keys that a command may find.
+ * If no key has a time to live, return at once */
 void logged_room_to_read(struct session *session);
 
-/* logged_sweep - store_sweep(), when the log has room, if there is one. In a fiber or a thread */
+/* logged_sweep - wait until the log, if there is one, has room; then call store_sweep(). In a
+ * fiber or a thread */
 bool logged_sweep(struct server *server, struct stripe *stripe,
 		  struct garbage *garbage);
 

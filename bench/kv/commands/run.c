@@ -101,7 +101,7 @@ static const struct command *find(struct session *session, size_t argc,
 	return command;
 }
 
-/* Refuse a command. An EXEC discards its transaction, too. @reason: the error, without "-" */
+/* Refuse a command. If it is EXEC, discard the transaction. @reason: the error, without "-" */
 static void refuse(struct session *session, const struct command *command,
 		   const char *reason)
 {
@@ -163,8 +163,8 @@ static bool suits_client(struct session *session, const struct command *command)
 	return true;
 }
 
-/* Have the memory and the log room for what the command may write? Return: false: the reply is
- * an error. */
+/* Have the memory and the log room for what the command may write? Waits for room in the log.
+ * Return: false: the reply is an error. */
 static bool suits_server(struct session *session, const struct command *command)
 {
 	const char *reason = NULL;

@@ -27,8 +27,8 @@
  * nothing more until the server is started again. In both cases writes are refused, and a
  * client that waits for its record gets no reply: its connection ends.
  *
- * Memory: a command that writes, and one that may find expired keys, waits before it begins while
- * LOG_BEHIND bytes wait to be written.
+ * Memory: while LOG_BEHIND bytes wait to be written, a command that writes, or may find expired
+ * keys, waits before it begins.
  */
 #ifndef SKUA_BENCH_KV_LOG_H
 #define SKUA_BENCH_KV_LOG_H

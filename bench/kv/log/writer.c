@@ -285,7 +285,8 @@ static bool write_taken(struct log *log)
 	return true;
 }
 
-/* End the error of a write that has succeeded at last. Return: false: records are lost. */
+/* A write has succeeded: end the error of those that failed before. Return: false: records are
+ * lost. */
 static bool recover(struct log *log)
 {
 	bool lost, again;

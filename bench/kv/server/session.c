@@ -44,7 +44,7 @@ void clients_visited(struct server *server, struct clients_cursor *cursor)
 	*link = cursor->other;
 }
 
-/* A session leaves the list, which is locked. */
+/* Move the cursors that have this session next: it leaves the list, which is locked. */
 static void move_cursors(struct server *server, const struct session *session)
 {
 	struct clients_cursor *cursor = server->cursors;

@@ -23,13 +23,13 @@ struct log;
 
 /**
  * struct server - what all sessions share
- * @clients_lock: protects @first, @cursors, @ending, @next_id, @received, @rejected, @ended, the password, and
- *                the names of sessions
+ * @clients_lock: protects @first, @cursors, @ending, @next_id, @received, @rejected, @ended,
+ *                the password, and the names of sessions
  * @clients: number of sessions; changed under the lock, and read also without it
  * @buffers: bytes of the large buffers, queued commands and subscriptions of all sessions,
  *           changed atomically
  * @first: the sessions, in a list, the newest first
- * @cursors: visits of the list that are going on
+ * @cursors: the visits of the list that have begun and not ended
  * @ending: no session begins any more
  * @next_id: of the session that comes next
  * @received: connections so far; @rejected: those for which there was no room
@@ -153,10 +153,10 @@ void clients_leave(struct session *session);
 /**
  * struct clients_cursor - a visit of the list in steps, between which the list is not locked
  * @next: the session that is visited next; NULL: none is left
- * @other: of the server
+ * @other: another visit of the same server
  *
- * A session that ends moves all cursors on that have come to it. Sessions that begin are not
- * visited: they come before the first one.
+ * If a session ends, each cursor that has it next moves on to the session after it. Sessions
+ * that begin meanwhile are not visited: they come before the first one.
  */
 struct clients_cursor {
 	struct session *next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shared.h - fields that one thread or the owner of a lock writes, and others read without it */
+/* shared.h - fields that others read while their only writer, or the holder of a lock, writes */
 #ifndef SKUA_BENCH_KV_SHARED_H
 #define SKUA_BENCH_KV_SHARED_H
 
