@@ -4,12 +4,13 @@
 
 Several clients use a few keys at once, and note when each command was sent and when its reply
 came. A history is linearizable if each command can take effect at one moment between these two
-times, so that all replies are those of the commands in that order. The keys form pairs, which
-have commands of their own (MSET, MGET, transactions); each pair is checked alone, because a
-history is linearizable if that of each object is.
+times, so that all replies are those of the commands in that order. The keys form pairs. MSET,
+MGET and transactions use both keys of a pair, and no command uses two pairs. So each pair is
+checked alone: a history is linearizable if that of each object is.
 
-With a log in mode always, the server is killed meanwhile: what had a reply must be there after
-the next start, and what had none was done completely before the kill, or not at all.
+With a log in mode always, the server is killed meanwhile. After the next start, the effect of
+each operation that had a reply must be there. An operation without a reply must have its whole
+effect, or none.
 
 SKUA_KV_OPERATIONS is the number of commands of each client (250); SKUA_KV_SEED, that of the
 choices (1). Exit codes: 0 success, 1 failure.
@@ -220,7 +221,8 @@ def history(port, turn, seed, kill=None):
 #
 # A configuration is the values of a pair, and the number of operations of each client that have
 # taken effect. At each reply, all configurations in which its operation has not taken effect are
-# followed until it has, by operations that were called before. No two equal ones are followed.
+# followed until it has, by operations that were called before. Equal configurations are followed
+# once.
 
 
 def steps(configuration, clients, called):

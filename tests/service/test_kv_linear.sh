@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_kv_linear.sh - the replies of skua-kv to clients that share keys are linearizable, also
+# test_kv_linear.sh - the replies of skua-kv to clients that share keys are linearizable, even
 # when it is killed
 set -uo pipefail
 # shellcheck source=tests/service/kv.sh

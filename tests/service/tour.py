@@ -3,9 +3,9 @@
 """tour.py PAGE - the commands of skua_tour(7) run, and print the lines that it quotes
 
 A shell runs them one after the other, with a free port. A quoted line stands for each line
-that differs from it in numbers, units and times only; "..." stands for any text. A command
-that a busy machine lets print something else is tried again: its lines may come in several
-tries. The exposition of the metrics is parsed, and compared with INFO.
+that differs from it in numbers, units and times only; "..." stands for any text. On a busy
+machine a command may print something else. It is then tried again, until each quoted line has
+come in one of the tries. The exposition of the metrics is parsed, and compared with INFO.
 """
 
 import os

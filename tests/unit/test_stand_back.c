@@ -2,7 +2,7 @@
 /**
  * test_stand_back.c - callers of a channel that lose a ticket to another one
  *
- * The channel is compiled with a clock of its own, of which each look takes LOOK_NS, and with a
+ * The channel is compiled with a clock that each look moves on by LOOK_NS, and with a
  * compare-exchange that fails when a test wants. During a look, a rival may take tickets. So
  * nothing here depends on real time, or on the other threads of the machine.
  */
