@@ -267,8 +267,8 @@ struct ledger_cause {
 };
 
 /* An item in its parts. @victim: if @stolen, the track of the worker it was
- * stolen from. @ahead: number of polls and jobs it waited for. Causes beyond
- * LEDGER_CAUSES are only in the parts. */
+ * stolen from. @ahead: number of polls and jobs it waited for. Beyond
+ * LEDGER_CAUSES, small causes are only in the parts. */
 struct ledger_split {
 	uint64_t parts[LEDGER_PARTS];
 	bool stolen;

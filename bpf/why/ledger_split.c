@@ -32,29 +32,46 @@ static bool is_same(const struct ledger_cause *a, const struct ledger_cause *b)
 	       memcmp(a->comm, b->comm, sizeof(a->comm)) == 0;
 }
 
+/* Return the place for @ns of a cause: its own, a free one, or that of the smallest cause, which
+ * is forgotten; NULL: all are larger. */
+static struct ledger_cause *place_for(struct ledger_split *split,
+				      const struct ledger_cause *what,
+				      uint64_t ns)
+{
+	struct ledger_cause *smallest = split->causes;
+
+	for (unsigned i = 0; i < split->cause_count; i++) {
+		struct ledger_cause *cause = &split->causes[i];
+
+		if (is_same(cause, what))
+			return cause;
+		if (cause->ns < smallest->ns)
+			smallest = cause;
+	}
+	if (split->cause_count < LEDGER_CAUSES)
+		smallest = &split->causes[split->cause_count++];
+	else if (smallest->ns >= ns)
+		return NULL;
+	*smallest = *what;
+	memset(smallest->did, 0, sizeof(smallest->did));
+	return smallest;
+}
+
 void ledger_add_cause(struct ledger_split *split,
 		      const struct ledger_cause *what, uint64_t ns)
 {
-	struct ledger_cause *cause = split->causes;
-	unsigned i = 0;
+	struct ledger_cause *cause = place_for(split, what, ns);
 
-	while (i < split->cause_count && !is_same(&cause[i], what))
-		i++;
-	if (i == LEDGER_CAUSES)
+	if (!cause)
 		return;
-	if (i == split->cause_count) {
-		cause[i] = *what;
-		split->cause_count++;
-	} else {
-		for (unsigned k = 0; k < LEDGER_PARTS; k++)
-			cause[i].did[k] += what->did[k];
-	}
-	cause[i].ns += ns;
-	cause[i].times++;
-	if (cause[i].longest_ns < ns) {
-		cause[i].longest_ns = ns;
-		cause[i].thread = what->thread;
-		cause[i].holder = what->holder;
+	for (unsigned i = 0; i < LEDGER_PARTS; i++)
+		cause->did[i] += what->did[i];
+	cause->ns += ns;
+	cause->times++;
+	if (cause->longest_ns < ns) {
+		cause->longest_ns = ns;
+		cause->thread = what->thread;
+		cause->holder = what->holder;
 	}
 }
 

@@ -971,6 +971,23 @@ TEST(judge__poller_called_late__tells_behind_whom)
 	}
 }
 
+/* More causes than are kept. */
+TEST(judge__behind_many_types__blames_the_longest_poll)
+{
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	ready(f, 2, 150, TASK);
+	for (uint64_t i = 0; i < 2 * LEDGER_CAUSES; i++)
+		poll(f, 0, 200 + 20 * i, 210 + 20 * i, TASK + 1,
+		     0x7000 + 16 * i);
+	poll(f, 0, 3000, 103000, TASK + 1, OTHER);
+	poll(f, 0, 103010, 103020, TASK, TYPE);
+	clock_at(f, 110000);
+	judge(f);
+	assert_string_equal(f->verdict.slow[0].reasons[0].culprit, "other");
+}
+
 /* ---- events of descriptors ------------------------------------------------- */
 
 /* A poll of a task, on worker 0, that ends because it has to wait for a descriptor. */
