@@ -95,6 +95,9 @@ static int read_words(struct reader *r, uint64_t address, struct words *out)
 	for (unsigned i = 0; !code && i < count; i++)
 		memcpy(fields[i].to, bytes + fields[i].offset,
 		       sizeof(uint64_t));
+	/* The others are checked before (tells_fibers()). */
+	if (rt->fiber_label == 0)
+		out->label = 0;
 	return code;
 }
 
