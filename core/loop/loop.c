@@ -170,7 +170,9 @@ static struct skua_task *search(struct worker *w)
 	for (uint32_t i = 1;; i++) {
 		uint64_t now_ns = clock_now_ns();
 		bool over = now_ns - start_ns >= spin_ns;
-		bool leads = driver_attached(&pool->driver) && reap_leads(w);
+		/* A worker with pollers sleeps in these, not in the driver. */
+		bool leads = !w->pollers.list &&
+			     driver_attached(&pool->driver) && reap_leads(w);
 
 		idle_renew(&w->pool->idle, w->group, now_ns);
 		if (now_ns - start_ns > TICK_POLLERS_NS)
