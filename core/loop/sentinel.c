@@ -395,7 +395,10 @@ struct skua_task *sentinel_check(struct worker *w)
 	 * summoned for a filled slot. */
 	if (now_ns < s->check_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
-	s->quiet = checks_pay(pool) ? 0 : s->quiet + 1;
+	if (checks_pay(pool))
+		begin_quiet(pool);
+	else
+		s->quiet++;
 	if (s->quiet == s->quiet_max)
 		s->stopped_ns = now_ns;
 	watch_leader(w);
