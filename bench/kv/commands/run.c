@@ -163,6 +163,9 @@ static bool suits_client(struct session *session, const struct command *command)
 	return true;
 }
 
+/* Flags of the commands that look for keys: some of these may have expired. */
+#define FINDS (COMMAND_READ | COMMAND_OWN_LOCKS | COMMAND_QUEUED)
+
 /* Have the memory and the log room for what the command may write? Waits for room in the log.
  * Return: false: the reply is an error. */
 static bool suits_server(struct session *session, const struct command *command)
@@ -177,7 +180,7 @@ static bool suits_server(struct session *session, const struct command *command)
 		reason = NO_MEMORY;
 	else if (flags & COMMAND_WRITE && session->server->log)
 		reason = logged_refusal(session, text);
-	else if (flags & COMMAND_READ && session->server->log)
+	else if (flags & FINDS && session->server->log)
 		logged_room_to_read(session);
 	if (reason)
 		refuse(session, command, reason);
