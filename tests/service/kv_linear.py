@@ -19,6 +19,7 @@ choices (1). Exit codes: 0 success, 1 failure.
 import multiprocessing
 import os
 import random
+import re
 import sys
 import tempfile
 import time
@@ -126,7 +127,7 @@ class Player:
         self.client = Client(port)
         self.random = random_
         self.notes = []
-        self.next_value = number_ * 1000000
+        self.next_value = number_ * 10**12  # more than a client uses
 
     def value(self):
         """Values differ, also after some INCR."""
@@ -397,6 +398,12 @@ def histories(server):
         print(f"{total} operations, {overlaps(notes)} overlap that of another client")
 
 
+def commands(client):
+    """Return the number of commands that the server has run, with this one."""
+    info = client.run("INFO", "stats")
+    return int(re.search(rb"total_commands_processed:(\d+)", info)[1])
+
+
 def crashes(program, options):
     """The same with a server that is killed: no reply was given too early."""
     states, pending = [{START}] * PAIRS, 0
@@ -410,8 +417,9 @@ def crashes(program, options):
 
                 def kill():
                     with Client(server.port) as client:
-                        before = client.run("INFO", "stats")
-                        while client.run("INFO", "stats") == before:
+                        first, asked = commands(client), 0
+                        while commands(client) - first - asked < 10:
+                            asked += 1
                             time.sleep(0.001)
                     time.sleep(random.uniform(0.01, 0.1))
                     server.process.kill()
