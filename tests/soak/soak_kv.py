@@ -24,7 +24,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../service"))
 
-from kv_wire import Client, Server, encode, parse  # noqa: E402
+from kv_wire import HANG_S, Client, Server, encode, parse  # noqa: E402
 
 SECONDS = float(os.environ.get("SKUA_SOAK_SECONDS") or 600)
 ROUND_S = min(2.0, SECONDS / 12)
@@ -188,7 +188,9 @@ def play(port, number):
 
 def alone(client):
     """Wait until no other connection is left, and delete the keys."""
+    end = time.monotonic() + HANG_S
     while b"connected_clients:1\r\n" not in client.run("INFO", "clients"):
+        assert time.monotonic() < end, "connections are left"
         time.sleep(0.01)
     assert client.run("FLUSHALL") == b"+OK\r\n"
 
