@@ -525,8 +525,11 @@ static void *sweep_all(void *arg)
 
 static uint64_t waiting_bytes(void)
 {
-	/* Relaxed: both stand still, or are read again. */
-	return log_added(&server_log) - READ(server_log.taken);
+	/* Relaxed: both stand still, or are read again. In this order, the difference may
+	 * be too small, but not less than 0. */
+	uint64_t taken = READ(server_log.taken);
+
+	return log_added(&server_log) - taken;
 }
 
 static void until_all_are_taken(void)
