@@ -204,15 +204,15 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 			     watches_lifo(pool) && delay_ns > slow_delay(pool));
 }
 
-/* Begin to count checks with all workers parked. If the last sentinel stopped checking, the
+/* Begin to count checks with all workers parked. If a sentinel has stopped checking, the
  * time since then tells how rarely workers run, and so after how many checks to stop. */
 static void begin_quiet(struct pool *pool)
 {
 	struct sentinel *s = &pool->sentinel;
-	uint64_t rare_ns = RARE_DELAYS * longest_delay(pool);
 
 	if (s->stopped_ns)
-		s->quiet_max = clock_now_ns() - s->stopped_ns < rare_ns
+		s->quiet_max = clock_now_ns() - s->stopped_ns <
+					       RARE_DELAYS * longest_delay(pool)
 				       ? QUIET_MAX
 				       : QUIET_RARE;
 	s->stopped_ns = 0;

@@ -213,7 +213,7 @@ int skua_semaphore_init(struct skua_semaphore *semaphore, uint64_t n)
 }
 
 /* Return: 0; -EOVERFLOW: there would be too many permits. */
-static int check_sum(const struct skua_semaphore *semaphore, uint64_t n)
+static int check_room(const struct skua_semaphore *semaphore, uint64_t n)
 {
 	/* Relaxed: while callers wait, permits change under the list lock alone. */
 	uint64_t word = atomic_load_relaxed(word_of(semaphore));
@@ -254,7 +254,7 @@ int skua_semaphore_release(struct skua_semaphore *semaphore, uint64_t n)
 			return code;
 		waiters_lock(&semaphore->waiters);
 		/* Another release may have come first. */
-		code = check_sum(semaphore, n);
+		code = check_room(semaphore, n);
 		if (!code)
 			given = give_locked(semaphore, n, &chain);
 		waiters_unlock(&semaphore->waiters);
