@@ -102,23 +102,27 @@ static inline uint64_t ledger_late_by(const struct ledger_late *late)
 	return late->until_ns - late->from_ns;
 }
 
+/* A task that lets waiting tasks go on, or a thread. @task: AREA_HOLDER_THREAD: an outside
+ * thread; 0: not known. @name: its type; @label: the one that it had then. LEDGER_NOBODY: none,
+ * or not known */
+struct ledger_server {
+	uint64_t task;
+	uint32_t name, label;
+};
+
 /**
  * struct ledger_wait - a task began to wait for a lock or a channel, or for anything while
  * it had a label
  * @kind: enum area_wait_kind; @name: of the task; @labelled: it had a label
  * @until_ns: of a channel: when the wait was over, or the recording if the task @still
  *            waits; 0: not known
- * @server, @server_name: of a channel: the last task that let one go on that waited at the
- *                        same side; 0: not known. AREA_HOLDER_THREAD: an outside thread.
- *                        Of objects other than locks, channels and descriptors: the
- *                        task that woke this one
- * @server_label: the label that the server had then; LEDGER_NOBODY: none, or not known
+ * @server: of a channel: the last one that let a task go on that waited at the same side. Of
+ *          objects other than locks, channels and descriptors: the task that woke this one
  */
 struct ledger_wait {
 	uint64_t object;
 	uint64_t from_ns, until_ns;
-	uint64_t server;
-	uint32_t server_name, server_label;
+	struct ledger_server server;
 	uint32_t kind;
 	uint32_t name;
 	bool labelled;
@@ -179,7 +183,8 @@ struct ledger_steps;
  * @others: polls that are in no item, or within the wait of one, as items whose wait is
  *          not known
  * @waits: all waits for locks and channels; @suspended: those that go on, by task
- * @servers: the last server of each side of a channel (ledger_channels.c)
+ * @servers: for each side of a channel, index + 1 of the last wait that ended there because of
+ *           its server (ledger_channels.c)
  * @channels: those with the longest waits, at most LEDGER_CHANNELS, the longest first
  * @io: waits for descriptors, the longest first; @io_open: those that go on, by task
  * @stuck: index + 1 of the longest wait for a lock that still goes on at the end; 0: none;

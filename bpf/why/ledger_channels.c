@@ -25,31 +25,32 @@ static uint64_t side_of(const struct ledger_wait *wait)
 
 /* ---- collecting ------------------------------------------------------------ */
 
-/* The task that the thread of a track polls, as a server. Of the result, @number is the task,
- * @track its name, and @ns its label. */
-static struct address server_on(struct ledger *l, unsigned track)
+static const struct ledger_server nobody = { 0, LEDGER_NOBODY, LEDGER_NOBODY };
+
+/* The task that the thread of a track polls, as a server. Between polls there is none. */
+static struct ledger_server server_on(struct ledger *l, unsigned track)
 {
 	const struct ledger_steps *s = &l->tracks[track];
 
 	for (size_t i = s->depth; i > 0; i--)
 		if (s->open[i - 1].step.doing == LEDGER_POLL)
-			return (struct address){
-				.number = s->open[i - 1].task,
-				.track = s->open[i - 1].step.name,
-				.ns = s->open[i - 1].labels.now
+			return (struct ledger_server){
+				.task = s->open[i - 1].task,
+				.name = s->open[i - 1].step.name,
+				.label = s->open[i - 1].labels.now
 			};
 	if (trace_source(l->trace, track)->stream.index != TRACE_OUTSIDE)
-		return (struct address){ .track = LEDGER_NOBODY,
-					 .ns = LEDGER_NOBODY };
-	return (struct address){ .number = AREA_HOLDER_THREAD,
-				 .track = ledger_name(l, "an outside thread"),
-				 .ns = LEDGER_NOBODY };
+		return nobody;
+	return (struct ledger_server){ .task = AREA_HOLDER_THREAD,
+				       .name = ledger_name(l,
+							   "an outside thread"),
+				       .label = LEDGER_NOBODY };
 }
 
 void ledger_on_woken(struct ledger *l, const struct trace_mark *mark)
 {
-	struct address entry, server;
 	struct ledger_wait *wait;
+	struct address entry;
 
 	if (!addresses_find(&l->suspended, mark->args[0].number, &entry))
 		return;
@@ -57,37 +58,30 @@ void ledger_on_woken(struct ledger *l, const struct trace_mark *mark)
 	if (wait_kind_is_lock(wait->kind) || wait_kind_is_io(wait->kind))
 		return;
 	/* A timer wakes between polls: it serves nobody. */
-	server = server_on(l, mark->track);
-	wait->server = server.number;
-	wait->server_name = server.track;
-	wait->server_label = (uint32_t)server.ns;
+	wait->server = server_on(l, mark->track);
 }
 
 /* Set the last server of the channel, which should have ended the wait. */
 static void set_last_server(struct ledger *l, struct ledger_wait *wait)
 {
-	struct address server;
+	struct address last;
 
-	wait->server = 0;
-	wait->server_name = wait->server_label = LEDGER_NOBODY;
-	if (!addresses_find(&l->servers, side_of(wait), &server))
-		return;
-	wait->server = server.number;
-	wait->server_name = server.track;
+	wait->server = addresses_find(&l->servers, side_of(wait), &last)
+			       ? l->waits[last.number - 1].server
+			       : nobody;
 }
 
 void ledger_served(struct ledger *l, struct ledger_wait *wait,
 		   uint64_t ready_ns, bool gave_up)
 {
-	const struct address server = { .address = side_of(wait),
-					.number = wait->server,
-					.track = wait->server_name };
+	const struct address last = { .address = side_of(wait),
+				      .number = (size_t)(wait - l->waits) + 1 };
 
 	wait->until_ns = ready_ns > wait->from_ns ? ready_ns : wait->from_ns;
 	/* A task that gave up was woken by a timer, or cancelled. */
-	if (gave_up || !wait->server)
+	if (gave_up || !wait->server.task)
 		set_last_server(l, wait);
-	else if (addresses_put(&l->servers, &server))
+	else if (addresses_put(&l->servers, &last))
 		l->failed = -ENOMEM;
 }
 
@@ -223,7 +217,9 @@ int ledger_add_servers(const struct ledger *l, struct addresses *holders)
 
 	/* Those that a part of an item may name, and those of the longest waits. */
 	for (size_t i = 0; !code && i < l->wait_count; i++) {
-		const struct address entry = { .address = l->waits[i].server };
+		const struct address entry = {
+			.address = l->waits[i].server.task
+		};
 
 		if (wait_kind_is_send(l->waits[i].kind) || l->waits[i].labelled)
 			code = addresses_put(holders, &entry);
@@ -231,7 +227,7 @@ int ledger_add_servers(const struct ledger *l, struct addresses *holders)
 	for (size_t i = 0; !code && i < l->channel_count; i++) {
 		const struct ledger_wait *wait =
 			&l->waits[l->channels[i].longest - 1];
-		const struct address entry = { .address = wait->server };
+		const struct address entry = { .address = wait->server.task };
 
 		code = addresses_put(holders, &entry);
 	}
@@ -245,7 +241,7 @@ void ledger_settle_channels(struct ledger *l)
 		const struct ledger_wait *wait =
 			&l->waits[channel->longest - 1];
 
-		ledger_did(l, wait->server, wait->from_ns, wait->until_ns,
+		ledger_did(l, wait->server.task, wait->from_ns, wait->until_ns,
 			   channel->did);
 	}
 }

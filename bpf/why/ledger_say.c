@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/cli/table.h"
+#include "bpf/recording/trace_names.h"
 #include "bpf/target/wait_kind.h"
 #include "bpf/why/ledger.h"
 
@@ -199,7 +200,7 @@ void ledger_say_channel(const struct ledger *l,
 	char object[OBJECT_TEXT], count[32], mean[32], time[32], did[200] = "";
 	char server[LEDGER_WHO];
 	const char *by = say_object(l, channel->kind, channel->object, object);
-	bool known = wait->server_name < l->name_count;
+	bool known = wait->server.name < l->name_count;
 
 	if (known)
 		say_holder(channel->did, channel->longest_ns, did, sizeof(did));
@@ -213,7 +214,7 @@ void ledger_say_channel(const struct ledger *l,
 		 text_time(time, most),
 		 wait->name < l->name_count ? l->names[wait->name] : "a task",
 		 by,
-		 known ? ledger_task(l, wait->server_name, wait->server_label,
+		 known ? ledger_task(l, wait->server.name, wait->server.label,
 				     server)
 		       : "not known",
 		 did);

@@ -58,7 +58,7 @@ void ledger_on_wait(struct ledger *l, const struct trace_mark *mark)
 		return;
 	if (goes_on) {
 		open->goes_on = true;
-		l->waits[open->wait - 1].server = 0;
+		l->waits[open->wait - 1].server.task = 0;
 		suspend(l, task, open->wait);
 		return;
 	}
@@ -74,8 +74,7 @@ void ledger_on_wait(struct ledger *l, const struct trace_mark *mark)
 		.kind = (uint32_t)mark->number,
 		.name = open ? open->step.name : LEDGER_NOBODY,
 		.labelled = labelled,
-		.server_name = LEDGER_NOBODY,
-		.server_label = LEDGER_NOBODY,
+		.server = { .name = LEDGER_NOBODY, .label = LEDGER_NOBODY },
 	};
 	suspend(l, task, l->wait_count);
 }
@@ -443,15 +442,16 @@ static void split_full(const struct ledger *l, const struct ledger_item *item,
 {
 	struct ledger_cause cause = { .part = LEDGER_WAITED,
 				      .track = item->track,
-				      .name = wait->server_name,
-				      .label = wait->server_label,
-				      .holder = wait->server,
+				      .name = wait->server.name,
+				      .label = wait->server.label,
+				      .holder = wait->server.task,
 				      .lock = wait->object,
 				      .lock_kind = wait->kind };
 
 	if (item->from_ns == item->ready_ns)
 		return;
-	ledger_did(l, wait->server, item->from_ns, item->ready_ns, cause.did);
+	ledger_did(l, wait->server.task, item->from_ns, item->ready_ns,
+		   cause.did);
 	ledger_add_cause(split, &cause, item->ready_ns - item->from_ns);
 }
 

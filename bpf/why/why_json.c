@@ -220,7 +220,7 @@ static json_t *channel_json(const struct why *why,
 	json_object_set_new(object, "longest_goes_on",
 			    json_boolean(wait->still));
 	set_text(object, "server",
-		 wait->server_name < l->name_count ? l->names[wait->server_name]
+		 wait->server.name < l->name_count ? l->names[wait->server.name]
 						   : NULL);
 	set_parts(object, "server_parts", channel->did);
 	ledger_say_channel(l, channel, text, sizeof(text));

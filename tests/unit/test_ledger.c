@@ -349,6 +349,14 @@ static void also_channel_stayed_full(const struct file *f)
 			"to 800 ns so far\n");
 }
 
+static void also_receiver_had_a_label(const struct file *f)
+{
+	channels_are(f, "full channel orders: 2 waits, 650 ns on average, "
+			"longest 800 ns of some, last receiver other (keys), "
+			"which waited itself for 795 ns; 1 task waits at the "
+			"end, up to 800 ns so far\n");
+}
+
 static void also_channel_was_empty(const struct file *f)
 {
 	assert_int_equal(f->ledger.stuck_count, 0);
@@ -760,6 +768,23 @@ static const struct split splits[] = {
 			     "full channel orders, last receiver other, which "
 			     "waited itself for 600 ns" } },
 		.also = also_channel_stayed_full,
+	},
+	/* The receiver is named with what it did when it received last. */
+	{
+		.name = "split__channel_stays_full__names_the_label_of_its_receiver",
+		.steps = { CLOCK(100), READY(2, 110, TASK + 1),
+			   READY(2, 110, TASK + 2),
+			   BEGIN(0, 120, TASK + 1, TYPE),
+			   SENDS(0, 130, TASK + 1), PENDING(0, 140, TASK + 1),
+			   BEGIN(1, 150, TASK, OTHER),
+			   LABEL(1, 160, TASK, KEYS), READY(1, 630, TASK + 1),
+			   LABEL(1, 635, TASK, 0),
+			   NOTE(1, 640, EVENT_END, TASK, 0, SKUA_PENDING),
+			   POLL(0, 650, 660, TASK + 1, TYPE),
+			   BEGIN(0, 1320, TASK + 2, TYPE),
+			   SENDS(0, 1340, TASK + 2), PENDING(0, 1350, TASK + 2),
+			   POLL(1, 2130, 2135, TASK, OTHER), CLOCK(2140) },
+		.also = also_receiver_had_a_label,
 	},
 	/* To wait for work is no delay: the item begins when there is some. */
 	{
