@@ -106,17 +106,6 @@ struct trace_sink {
 		     unsigned track);
 };
 
-/* trace_wait_name - write what a wait is for, such as "mutex accounts" or "event 0x55d4",
- * to @text, of TRACE_WAIT_TEXT bytes. Return: @text */
-#define TRACE_WAIT_TEXT 96u
-char *trace_wait_name(const struct trace *trace, uint32_t kind, uint64_t object,
-		      char *text);
-
-/* trace_object_name - the same for the object alone: "channel orders", not "channel orders,
- * to send" */
-char *trace_object_name(const struct trace *trace, uint32_t kind,
-			uint64_t object, char *text);
-
 /* trace_category - return the category of marks of a kind: one word */
 const char *trace_category(enum trace_mark_kind kind);
 

@@ -10,12 +10,17 @@
 
 /* ---- marks ----------------------------------------------------------------- */
 
-/* In the order of enum trace_mark_kind. */
-static const char *const categories[] = { "task",  "job",   "park",  "steal",
-					  "cpu",   "lost",  "ready", "steal",
-					  "steal", "steal", "queue", "stall",
-					  "late",  "wait",  "wait",  "wait",
-					  "io",    "task" };
+static const char *const categories[] = {
+	[TRACE_POLL] = "task",    [TRACE_JOB] = "job",
+	[TRACE_PARK] = "park",    [TRACE_SEARCH] = "steal",
+	[TRACE_AWAY] = "cpu",     [TRACE_GAP] = "lost",
+	[TRACE_READY] = "ready",  [TRACE_STEAL] = "steal",
+	[TRACE_STOLEN] = "steal", [TRACE_NOTHING] = "steal",
+	[TRACE_QUEUE] = "queue",  [TRACE_STALL] = "stall",
+	[TRACE_LATE] = "late",    [TRACE_WAIT] = "wait",
+	[TRACE_HELD] = "wait",    [TRACE_GIVE_UP] = "wait",
+	[TRACE_REAP] = "io",      [TRACE_DOES] = "task",
+};
 
 const char *trace_category(enum trace_mark_kind kind)
 {

@@ -331,7 +331,8 @@ const char *ledger_task(const struct ledger *ledger, uint32_t name,
 			uint32_t label, char *text);
 
 /* ledger_is_alike - were both waits for the same object, or for objects of one kind that come
- * and go, such as an event on the stack of each request? */
+ * and go, such as an event or a oneshot of each request? The two sides of a channel are not
+ * the same */
 bool ledger_is_alike(const struct ledger_reason *a,
 		     const struct ledger_reason *b);
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf/target/wait_kind.h"
 #include "bpf/why/ledger.h"
 #include "bpf/why/ledger_parts.h"
 
@@ -69,14 +68,4 @@ const char *ledger_who(const struct ledger_reason *reason, char *text)
 	else
 		snprintf(text, LEDGER_WHO, "%s", reason->culprit);
 	return text;
-}
-
-bool ledger_is_alike(const struct ledger_reason *a,
-		     const struct ledger_reason *b)
-{
-	if (a->lock == b->lock)
-		return true;
-	return a->lock && b->lock && a->lock_kind == b->lock_kind &&
-	       !wait_kind_is_lock(a->lock_kind) &&
-	       !wait_kind_is_channel(a->lock_kind);
 }

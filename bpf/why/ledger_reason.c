@@ -89,6 +89,18 @@ static void set_backlog(const struct ledger *l, const struct ledger_item *item,
 			 l->names[item->name]);
 }
 
+/* The time queued behind a type, whatever its labels were. */
+static uint64_t queued_behind(const struct ledger_split *split, uint32_t name)
+{
+	uint64_t ns = 0;
+
+	for (unsigned i = 0; i < split->cause_count; i++)
+		if (split->causes[i].part == LEDGER_QUEUED &&
+		    split->causes[i].name == name)
+			ns += split->causes[i].ns;
+	return ns;
+}
+
 /* Blame the queue as a whole if no poll, and no type except the item's own,
  * stands out. */
 static bool is_queue(const struct ledger *l, const struct ledger_item *item,
@@ -98,12 +110,17 @@ static bool is_queue(const struct ledger *l, const struct ledger_item *item,
 	uint64_t queued = split->parts[LEDGER_QUEUED], most = 0;
 	bool own = false;
 
-	for (unsigned i = 0; i < split->cause_count; i++)
-		if (split->causes[i].part == LEDGER_QUEUED &&
-		    split->causes[i].ns > most) {
-			most = split->causes[i].ns;
-			own = split->causes[i].name == item->name;
+	for (unsigned i = 0; i < split->cause_count; i++) {
+		const struct ledger_cause *cause = &split->causes[i];
+		uint64_t ns = cause->part == LEDGER_QUEUED
+				      ? queued_behind(split, cause->name)
+				      : 0;
+
+		if (ns > most) {
+			most = ns;
+			own = cause->name == item->name;
 		}
+	}
 	if (split->ahead < BURST_AHEAD ||
 	    split->longest_ns > queued / LONGEST_PART ||
 	    (!own && most > queued / 2))
@@ -154,6 +171,23 @@ static struct ledger_reason blame(const struct ledger *l,
 	else if (cause->name < l->name_count && cause->how != LEDGER_STOP)
 		set_name(l, cause, &reason);
 	return reason;
+}
+
+/* Does each request have an object of this kind of its own? */
+static bool comes_and_goes(uint32_t kind)
+{
+	return kind == AREA_WAITS_ONESHOT ||
+	       (!wait_kind_is_lock(kind) && !wait_kind_is_channel(kind));
+}
+
+bool ledger_is_alike(const struct ledger_reason *a,
+		     const struct ledger_reason *b)
+{
+	bool same_kind = a->lock_kind == b->lock_kind;
+
+	if (a->lock == b->lock)
+		return same_kind || !wait_kind_is_channel(a->lock_kind);
+	return a->lock && b->lock && same_kind && comes_and_goes(a->lock_kind);
 }
 
 unsigned ledger_part_of(const struct ledger_reason *reason)

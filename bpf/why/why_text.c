@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/recording/offcpu.h"
+#include "bpf/recording/trace_names.h"
 #include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 

@@ -1263,6 +1263,57 @@ TEST(judge__more_than_can_be_served__is_overload)
 		      "most of some");
 }
 
+/* No label has more than half of the time, but the type has all. */
+TEST(judge__behind_a_type_with_many_labels__blames_the_type)
+{
+	static const uint64_t labels[] = { KEYS, GET, 0 };
+	struct file *f = *state;
+
+	clock_at(f, 100);
+	ready(f, 2, 110, TASK);
+	for (uint64_t i = 0, ns = 120; i < 60; i++, ns += 10) {
+		note(f, 0, ns, EVENT_BEGIN, TASK + 1, OTHER, EVENT_NAME_TYPE,
+		     0);
+		note(f, 0, ns, EVENT_LABEL, TASK + 1, labels[i % 3], 0, 0);
+		note(f, 0, ns + 9, EVENT_END, TASK + 1, 0, SKUA_YIELD, 0);
+	}
+	poll(f, 0, 800, 801, TASK, TYPE);
+	clock_at(f, 1000);
+	judge(f);
+	assert_int_equal(f->verdict.slow[0].item.task, TASK);
+	assert_int_equal(f->verdict.slow[0].reasons[0].kind, LEDGER_QUEUED);
+	assert_string_equal(f->verdict.slow[0].reasons[0].culprit, "other");
+}
+
+/* Two waits, for these objects. */
+static bool is_alike(uint64_t one, uint32_t kind, uint64_t other,
+		     uint32_t other_kind)
+{
+	const struct ledger_reason a = { .lock = one, .lock_kind = kind };
+	const struct ledger_reason b = { .lock = other,
+					 .lock_kind = other_kind };
+
+	return ledger_is_alike(&a, &b);
+}
+
+TEST(is_alike__same_object_or_of_each_request__is)
+{
+	assert_true(is_alike(8, AREA_WAITS_MUTEX, 8, AREA_WAITS_MUTEX));
+	assert_true(is_alike(8, AREA_WAITS_READ, 8, AREA_WAITS_WRITE));
+	assert_true(is_alike(8, AREA_WAITS_EVENT, 16, AREA_WAITS_EVENT));
+	assert_true(is_alike(8, AREA_WAITS_ONESHOT, 16, AREA_WAITS_ONESHOT));
+	assert_true(is_alike(0, AREA_WAITS_NOTHING, 0, AREA_WAITS_NOTHING));
+}
+
+TEST(is_alike__other_lock_or_side_of_a_channel__is_not)
+{
+	assert_false(is_alike(8, AREA_WAITS_MUTEX, 16, AREA_WAITS_MUTEX));
+	assert_false(is_alike(8, AREA_WAITS_SEND, 16, AREA_WAITS_SEND));
+	assert_false(is_alike(8, AREA_WAITS_SEND, 8, AREA_WAITS_RECEIVE));
+	assert_false(is_alike(8, AREA_WAITS_EVENT, 16, AREA_WAITS_ONESHOT));
+	assert_false(is_alike(8, AREA_WAITS_MUTEX, 0, AREA_WAITS_NOTHING));
+}
+
 TEST(judge__quiet__names_nobody)
 {
 	struct file *f = *state;
