@@ -99,11 +99,14 @@ static int ended(struct skua_file_op *op)
 	return 0;
 }
 
+/* The stages of a wait: the ring has the operation from IN_RING on. */
+enum { BEGINS, IN_RING };
+
 static int step(struct skua_wait *wait, void *object, bool granted, int give_up)
 {
 	struct skua_file_op *op = op_of(wait);
 	struct files *files = object;
-	bool in_ring = wait->stage;
+	bool in_ring = wait->stage == IN_RING;
 
 	wait->object = object;
 	if (granted)
@@ -112,7 +115,7 @@ static int step(struct skua_wait *wait, void *object, bool granted, int give_up)
 		return give_up;
 	if (!in_ring) {
 		op->asked = 0;
-		wait->stage = 1;
+		wait->stage = IN_RING;
 		return begin(files, wait);
 	}
 	if (give_up && !op->asked) {

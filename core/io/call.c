@@ -44,13 +44,13 @@ static HOT int arm(struct io_call *call, struct skua_wait *wait,
 	return code;
 }
 
-/* Try, and wait if the try finds nothing. The caller has claimed the direction. The stage of
- * the wait keeps @aside of the call.
+/* Try, and wait if the try finds nothing. The caller has claimed the direction. The wait
+ * keeps @aside of the call.
  * @ready: the try may succeed */
 static int attempt(struct io_call *call, struct skua_wait *wait, bool ready,
 		   int give_up)
 {
-	wait->stage = call->aside;
+	wait->aside = call->aside;
 	/* The loop repeats when an event came during the try. */
 	for (;;) {
 		ssize_t result = ready ? call->operation(call) : -EAGAIN;
@@ -114,7 +114,7 @@ static HOT int step(struct skua_wait *wait, void *object, enum io_direction way,
 	if (granted && wait->given == BY_CLOSE)
 		return -EBADF;
 	if (!granted && await_armed(wait)) {
-		code = wait_on(wait, way, give_up, wait->stage ? IO_READY : 0);
+		code = wait_on(wait, way, give_up, wait->aside ? IO_READY : 0);
 		/* A withdrawal that must have no effect, as in a select, gives
 		 * -ECANCELED. */
 		return code == -ETIMEDOUT ? last_try(call, wait) : code;
@@ -169,7 +169,7 @@ static int sleep_step(struct skua_wait *wait, void *object,
 	code = slot_claim(call->slot, way, call->io.serial, &ready);
 	if (code)
 		return code;
-	wait->stage = call->delay;
+	wait->delay = call->delay;
 	code = give_up ? give_up : arm(call, wait, IO_DELAYED | IO_READY);
 	if (code == 0)
 		return -EAGAIN;
@@ -370,7 +370,7 @@ static __attribute__((noinline)) ssize_t poll_delayed(struct io_call *call,
 	while (call->delay || await_armed(wait)) {
 		uint64_t retry_ns =
 			await_armed(wait)
-				? wait->since_ns + delay_ns(wait->stage)
+				? wait->since_ns + delay_ns(wait->delay)
 				: clock_now_ns() + delay_ns(call->delay);
 
 		result = await_poll(self, wait, sleep, call, slot,

@@ -48,6 +48,14 @@ static int call_step(struct skua_select_case *it, bool granted, int give_up)
 	return code == 0 && case_kind_of(it)->gets_later ? case_try(it) : code;
 }
 
+/* The stages of the wait of a case for an end, which is in no list. */
+enum { END_OVER, END_ARMED };
+
+static void set_end(struct skua_select_case *it, int code)
+{
+	it->wait.stage = code == -EAGAIN ? END_ARMED : END_OVER;
+}
+
 /* Arm a case, or take it. Return: as case_try(). */
 static int arm_case(struct skua_select_case *it, struct skua_wait *whole)
 {
@@ -59,7 +67,7 @@ static int arm_case(struct skua_select_case *it, struct skua_wait *whole)
 
 	if (end) {
 		code = end->arm(it->object, whole);
-		it->wait.stage = code == -EAGAIN;
+		set_end(it, code);
 		return code;
 	}
 	if (!case_waits(it))
@@ -113,7 +121,7 @@ static int look_at_case(struct skua_select *select, struct skua_select_case *it,
 
 	if (end) {
 		code = end->look(it->object);
-		it->wait.stage = code == -EAGAIN;
+		set_end(it, code);
 		select->owed += code == 0 && by_thread(whole);
 		return code;
 	}
@@ -130,12 +138,12 @@ static bool withdraw_end(struct skua_select *select,
 {
 	int code;
 
-	if (!it->wait.stage)
+	if (it->wait.stage != END_ARMED)
 		return true;
 	code = case_kind_of(it)->end->withdraw(it->object, whole);
 	if (code == -EAGAIN)
 		return false;
-	it->wait.stage = 0;
+	it->wait.stage = END_OVER;
 	select->owed += code == 1 && by_thread(whole);
 	return true;
 }
@@ -209,7 +217,7 @@ static int arm_all(struct skua_select *select, struct skua_wait *whole)
 
 		/* Relaxed: nobody else knows the wait. */
 		atomic_store_relaxed(wait_phase(wait), WAIT_IDLE);
-		wait->stage = 0;
+		wait->stage = END_OVER;
 	}
 	for (uint32_t i = 0; i < select->count; i++) {
 		uint32_t at = case_at(select, i);

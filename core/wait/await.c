@@ -93,7 +93,7 @@ void await_begin(struct skua_wait *wait, const struct wait_verb *verb,
 	wait->verb = verb;
 	wait->since_ns = 0;
 	wait->amount = amount;
-	wait->stage = 0;
+	wait->stage = 0; /* and what shares its place */
 	wait->given = 0;
 	wait->in_select = 0;
 	wait->noted = 0;

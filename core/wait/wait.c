@@ -100,8 +100,8 @@ static void take_reference(struct skua_wait *wait)
 
 	if (!task_of(wait))
 		return;
-	if (select && select->stage > 0)
-		select->stage--;
+	if (select && select->references > 0)
+		select->references--;
 	else
 		schedule_add_references(task_of(wait), 1);
 }
@@ -114,23 +114,23 @@ static void give_reference_back(struct skua_wait *wait)
 	if (!task_of(wait))
 		return;
 	if (select)
-		select->stage++;
+		select->references++;
 	else
 		schedule_drop_polled(task_of(wait), 1);
 }
 
 void wait_select_begin(struct skua_wait *select, uint32_t cases)
 {
-	select->stage = (uint16_t)cases;
+	select->references = (uint16_t)cases;
 	if (task_of(select))
 		schedule_add_references(task_of(select), cases);
 }
 
 void wait_select_end(struct skua_wait *select)
 {
-	if (task_of(select) && select->stage > 0)
-		schedule_drop_polled(task_of(select), select->stage);
-	select->stage = 0;
+	if (task_of(select) && select->references > 0)
+		schedule_drop_polled(task_of(select), select->references);
+	select->references = 0;
 }
 
 static void set_phase(struct skua_wait *wait, enum wait_phase phase)

@@ -127,8 +127,8 @@ void wait_withdraw_locked(struct skua_waiters *waiters, struct skua_wait *wait);
 
 /*
  * A select takes the references for the waits of all its cases in one step, and gives back
- * in one step those that are left (N4). The stage of its own wait counts the references that
- * no wait of a case holds. By its waiter:
+ * in one step those that are left (N4). Its own wait counts the references that no wait of a
+ * case holds. By its waiter:
  */
 
 /* wait_select_begin - take references for the waits of @cases cases */

@@ -76,7 +76,12 @@ struct skua_wait {
 	uint64_t since_ns;
 	uint64_t amount;
 	uint32_t phase;
-	uint16_t stage;
+	union {
+		uint16_t stage;      /* how far the operation has come */
+		uint16_t references; /* of a select: that no case holds */
+		uint16_t aside;      /* of a call on a descriptor: bool */
+		uint16_t delay; /* of the delay of such a call: its number */
+	};
 	uint8_t given;
 	uint8_t in_select;
 	int32_t code;
@@ -86,7 +91,7 @@ struct skua_wait {
 
 /* clang-format off */
 #define SKUA_WAIT_INIT \
-	{ { NULL, NULL }, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, SKUA_TIMER_INIT }
+	{ { NULL, NULL }, NULL, 0, NULL, 0, 0, 0, { 0 }, 0, 0, 0, 0, SKUA_TIMER_INIT }
 /* clang-format on */
 
 /**
