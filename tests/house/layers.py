@@ -36,7 +36,8 @@ LIKE_PROGRAM_USES = (
 # The rooms of bench/. Its examples are independent programs.
 BENCH = (
     "kernels harness clients workloads workloads/tasks workloads/fork_join workloads/io "
-    "report/diff report peers simulator kv load examples"
+    "report/diff report peers simulator "
+    "kv/resp kv/store kv/log kv/server kv/commands kv load examples"
 ).split()
 # The greatest number of files in a room.
 ROOM_FILES = 20
@@ -345,6 +346,10 @@ GOOD = {
     "bench/main.c": '#include "skua/a.h"\n#include "probes/perf_group.h"\n',
     "bench/harness/b.h": '#include "bench/kernels/c.h"\n',
     "bench/kernels/c.h": "",
+    "bench/kv/parts.c": '#include "bench/kv/store/a.h"\n',
+    "bench/kv/parts.h": "",
+    "bench/kv/resp/a.h": "",
+    "bench/kv/store/a.h": '#include "bench/kv/resp/a.h"\n#include "bench/kernels/c.h"\n',
     "bench/peers/harness/a.h": '#include "bench/harness/b.h"\n',
     "bench/peers/tbb/a.c": '#include "bench/peers/harness/a.h"\n',
     "bench/simulator/a.h": '#include "bench/harness/b.h"\n',
@@ -390,6 +395,8 @@ CASES = [
             ("bench/harness/a.c", '#include "bench/main.c"\n', "before the files beside them"),
             ("bench/workloads/a.c", '#include "tasks/b.h"\n', "comes before bench/workloads/tasks/"),
             ("bench/peers/tbb/a.c", '#include "bench/simulator/a.h"\n', "before bench/simulator/"),
+            ("bench/kv/resp/a.c", '#include "bench/kv/store/a.h"\n', "before bench/kv/store/"),
+            ("bench/kv/store/a.c", '#include "../parts.h"\n', "bench/kv/store/ comes before bench/kv/"),
             ("bench/kernels/c.h", '#include "bench/kernels/c.h"\n', "circle: bench/kernels/c.h"),
             ("bpf/a.h", '#include "bench/kernels/c.h"\n', "bpf/ may include only"),
             ("bench/micro_one.c", '#include "core/os/two.c"\n', "pure files only"),
