@@ -136,8 +136,9 @@ static void setup_settles(void)
 	}
 	explore_assert(receive_now(&spsc, item) == 0 && item[0] == 0);
 	receipts[received++] = 1;
-	spsc.sender.at = V;
-	spsc.receiver.at = W;
+	/* Relaxed, both: stores that the explorer sees, after those of the calls. */
+	atomic_store_relaxed(at_of(&spsc.sender), V);
+	atomic_store_relaxed(at_of(&spsc.receiver), W);
 }
 
 /* A thread that is told of the close sees the writes before it. */
