@@ -40,9 +40,10 @@ struct skua_runtime;
  * the holder is the task whose poll is below the job on the stack of the thread, or else
  * the thread.
  *
- * Fairness: a caller that finds the mutex free takes it, even if others wait. If the
- * first waiter has waited for a millisecond and was woken in vain, the mutex is handed
- * to the waiters in their order, until the first one has waited for less.
+ * Fairness: a caller that finds the mutex free takes it, even if others wait. Waiters
+ * lock it in the order in which they began to wait; one that was woken in vain keeps its
+ * place. If the first waiter has waited for a millisecond and was woken in vain, the mutex
+ * is handed to the waiters in their order, until the first one has waited for less.
  */
 struct skua_mutex {
 	uint64_t word;
@@ -199,8 +200,10 @@ SKUA_API int skua_rwlock_destroy(struct skua_rwlock *lock);
 /**
  * struct skua_semaphore - a number of permits; zeroed: none
  *
- * Fairness: first come, first served. A waiter that wants many permits is not passed
- * over for one that wants fewer.
+ * Fairness: first come, first served. While others wait, a call waits as well, even if
+ * there are enough permits for it. Waiters get their permits in the order in which they
+ * began to wait: a waiter that wants many permits is not passed over for one that wants
+ * fewer. When the first waiter gives up, those behind it get the permits that are there.
  */
 struct skua_semaphore {
 	uint64_t word;
@@ -238,14 +241,14 @@ SKUA_API int skua_semaphore_acquire_poll(struct skua_task *self,
 					 uint64_t deadline_ns);
 
 /* skua_semaphore_acquire_try - the same without a wait. As skua_mutex_lock_try()
- * otherwise. */
+ * otherwise. -EAGAIN: there are too few permits, or others wait. */
 SKUA_API int skua_semaphore_acquire_try(struct skua_semaphore *semaphore,
 					uint64_t n);
 
 /* skua_semaphore_release - add @n permits
  *
- * As skua_mutex_unlock(), by any thread. -EOVERFLOW: there would be more than
- * SKUA_MAX_PERMITS, and none was added. */
+ * As skua_mutex_unlock(), by any thread. -EOVERFLOW: the free permits and @n together
+ * exceed SKUA_MAX_PERMITS, also if others wait for permits; none was added. */
 SKUA_API int skua_semaphore_release(struct skua_semaphore *semaphore,
 				    uint64_t n);
 
