@@ -59,8 +59,10 @@ static int take(struct skua_semaphore *semaphore, uint64_t n)
 	return 0;
 }
 
-/* Add @n permits, and give permits to waiters in their order. Return: false if
- * there are no waiters: nothing was done. */
+/* Add @n permits, at most SKUA_MAX_PERMITS, and give permits to waiters in their
+ * order. As the first waiter wants more than there are (S2), there are fewer
+ * than @n in the end, or fewer than a waiter wants. Return: false if there are no
+ * waiters: nothing was done. */
 static bool give_locked(struct skua_semaphore *semaphore, uint64_t n,
 			struct wait_chain *chain)
 {
@@ -212,15 +214,6 @@ int skua_semaphore_init(struct skua_semaphore *semaphore, uint64_t n)
 	return 0;
 }
 
-/* Return: 0; -EOVERFLOW: there would be too many permits. */
-static int check_room(const struct skua_semaphore *semaphore, uint64_t n)
-{
-	/* Relaxed: while callers wait, permits change under the list lock alone. */
-	uint64_t word = atomic_load_relaxed(word_of(semaphore));
-
-	return n > SKUA_MAX_PERMITS - permits(word) ? -EOVERFLOW : 0;
-}
-
 /* Add permits if nobody waits. Return: 0; -EAGAIN; -EOVERFLOW. */
 static int add(struct skua_semaphore *semaphore, uint64_t n)
 {
@@ -230,10 +223,10 @@ static int add(struct skua_semaphore *semaphore, uint64_t n)
 	/* Release: what the caller did before. Pairs with take(). The loop
 	 * repeats when another thread changed the word. */
 	do {
-		if (n > SKUA_MAX_PERMITS - permits(word))
-			return -EOVERFLOW;
 		if (word & WAITERS)
 			return -EAGAIN;
+		if (n > SKUA_MAX_PERMITS - permits(word))
+			return -EOVERFLOW;
 	} while (!atomic_cas_release(word_of(semaphore), &word,
 				     word + n * PERMIT));
 	return 0;
@@ -243,23 +236,20 @@ int skua_semaphore_release(struct skua_semaphore *semaphore, uint64_t n)
 {
 	struct wait_chain chain = { NULL, NULL };
 	bool given = false;
-	int code;
 
 	if (!semaphore)
 		return -EINVAL;
+	if (n > SKUA_MAX_PERMITS)
+		return -EOVERFLOW;
 	/* The loop repeats when the waiters gave up. */
 	while (!given) {
-		code = add(semaphore, n);
+		int code = add(semaphore, n);
+
 		if (code != -EAGAIN)
 			return code;
 		waiters_lock(&semaphore->waiters);
-		/* Another release may have come first. */
-		code = check_room(semaphore, n);
-		if (!code)
-			given = give_locked(semaphore, n, &chain);
+		given = give_locked(semaphore, n, &chain);
 		waiters_unlock(&semaphore->waiters);
-		if (code)
-			return code;
 	}
 	wait_grant(&chain);
 	return 0;

@@ -247,8 +247,8 @@ SKUA_API int skua_semaphore_acquire_try(struct skua_semaphore *semaphore,
 
 /* skua_semaphore_release - add @n permits
  *
- * As skua_mutex_unlock(), by any thread. -EOVERFLOW: the free permits and @n together
- * exceed SKUA_MAX_PERMITS, also if others wait for permits; none was added. */
+ * As skua_mutex_unlock(), by any thread. -EOVERFLOW: more than SKUA_MAX_PERMITS would be
+ * free, after those that wait have got theirs, or @n is more; none was added. */
 SKUA_API int skua_semaphore_release(struct skua_semaphore *semaphore,
 				    uint64_t n);
 

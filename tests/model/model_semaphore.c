@@ -168,6 +168,45 @@ static void none_lost(void)
 	explore_assert(!(semaphore.word & WAITERS));
 }
 
+/* ---- too many --------------------------------------------------------------- */
+
+static unsigned overflows;
+
+static void setup_many(void)
+{
+	setup_with(1);
+	overflows = 0;
+}
+
+/* Each of two such releases fits, but not both. */
+static void releases_many(unsigned i)
+{
+	int code;
+
+	waiter_begin(i);
+	code = skua_semaphore_release(&semaphore, SKUA_MAX_PERMITS - 1);
+	explore_assert(code == 0 || code == -EOVERFLOW);
+	overflows += code != 0;
+}
+
+static void releases_many_0(void)
+{
+	releases_many(0);
+}
+
+static void releases_many_3(void)
+{
+	releases_many(3);
+}
+
+static void one_overflows(void)
+{
+	explore_assert(overflows == 1);
+	explore_assert(skua_semaphore_permits(&semaphore) ==
+		       SKUA_MAX_PERMITS - taken);
+	explore_assert(semaphore.word % PERMIT == 0);
+}
+
 /* ---- close ------------------------------------------------------------------ */
 
 static int closed_code;
@@ -235,6 +274,9 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(1, 1) },
 	{ EXPLORE_PASS("one_by_one__acquires_two", setup_none, none_lost,
 		       releases_1_twice, acquires_two) },
+	{ EXPLORE_PASS("two_releases__too_many", setup_many, one_overflows,
+		       releases_many_0, acquires_two, releases_many_3),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("close__read", setup_close, closed, closes,
 		       acquires_or_is_told) },
 	{ EXPLORE_PASS("close", setup_close, closed, closes,

@@ -524,6 +524,27 @@ TEST(semaphore__first_wants_two__not_passed_over)
 	destroy(rt);
 }
 
+TEST(semaphore__release_beside_waiter__counts_what_is_left)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_semaphore semaphore;
+	struct user it = { .number = 0 };
+
+	assert_int_equal(skua_semaphore_init(&semaphore, 1), 0);
+	user_start(&it, rt, false, acquire_two, &semaphore);
+	wait_for_waiters(&semaphore.waiters, 1);
+	assert_int_equal(
+		skua_semaphore_release(&semaphore, SKUA_MAX_PERMITS + 1),
+		-EOVERFLOW);
+	/* The waiter leaves room. */
+	assert_int_equal(skua_semaphore_release(&semaphore, SKUA_MAX_PERMITS),
+			 0);
+	assert_int_equal(user_end(&it), 0);
+	assert_int_equal(skua_semaphore_permits(&semaphore),
+			 SKUA_MAX_PERMITS - 1);
+	destroy(rt);
+}
+
 TEST(semaphore__closed__eshutdown)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
