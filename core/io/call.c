@@ -269,6 +269,10 @@ ssize_t call_delay(struct io_call *call, int code)
 {
 	uint8_t *delays = &call->slot->delays[call->way];
 
+	/* A receiver or a listener that is full says nothing about that of the next call.
+	 * A lack of descriptors stays. */
+	if (call->way == IO_WRITE && !call->again)
+		*delays = 0;
 	if (*delays < DELAYS_COUNTED)
 		++*delays;
 	call->delay = *delays;
@@ -332,6 +336,7 @@ static __attribute__((noinline)) ssize_t await_delayed(struct io_call *call,
 		if (result != -ETIMEDOUT || is_over(deadline_ns))
 			return result;
 		call->delay = 0;
+		call->again = true;
 		result = await(&verbs[call->way], call, slot, deadline_ns);
 	}
 	return result;
@@ -378,6 +383,7 @@ static __attribute__((noinline)) ssize_t poll_delayed(struct io_call *call,
 		if (result != -ETIMEDOUT || is_over(deadline_ns))
 			return result;
 		call->delay = 0;
+		call->again = true;
 		result = await_poll(self, wait, &verbs[call->way], call, slot,
 				    deadline_ns);
 		if (!call->delay)

@@ -37,6 +37,8 @@ struct io_call {
 	/* The operation has failed, and another try follows after a delay: the number of
 	 * delays in a row. Writer: call_delay(). 0: no. */
 	uint8_t delay;
+	/* A delay of this call has ended. */
+	bool again;
 	struct io_slot *slot; /* set by the functions below */
 	/* Arguments of the operation. */
 	void *buffer;

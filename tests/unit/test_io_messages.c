@@ -167,14 +167,20 @@ struct send {
 	uint64_t after_ns; /* as above */
 };
 
+static struct iovec hello = { "hello", 5 };
+
+static struct msghdr message_of(struct send *send)
+{
+	return (struct msghdr){ .msg_iov = &hello,
+				.msg_iovlen = 1,
+				.msg_name = &send->address,
+				.msg_namelen = send->length };
+}
+
 static int send_hello(struct user *it)
 {
 	struct send *send = it->object;
-	struct iovec out = { "hello", 5 };
-	struct msghdr message = { .msg_iov = &out,
-				  .msg_iovlen = 1,
-				  .msg_name = &send->address,
-				  .msg_namelen = send->length };
+	struct msghdr message = message_of(send);
 
 	return (int)skua_io_sendmsg(send->io, &message, 0,
 				    send->after_ns
@@ -232,6 +238,51 @@ TEST(sendmsg__receiver_is_full__tries_after_delays)
 	if (n < 0)
 		n = recv(receiver, data, sizeof(data), 0);
 	assert_int_equal(n, 5);
+	io_close(send.io);
+	assert_int_equal(close(receiver), 0);
+	destroy(rt);
+}
+
+struct first_delay {
+	struct skua_task task; /* first: a task is its first_delay */
+	struct skua_wait wait;
+	struct send *send;
+	unsigned
+		delays; /* of the call, when it waits for the first one to end */
+};
+
+static enum skua_poll delays_once(struct skua_task *self)
+{
+	struct first_delay *it = (struct first_delay *)self;
+	struct msghdr message = message_of(it->send);
+	ssize_t n = skua_io_sendmsg_poll(self, it->send->io, &message, 0,
+					 &it->wait, SKUA_FOREVER_NS);
+
+	assert_int_equal(n, -EAGAIN);
+	it->delays = it->wait.stage;
+	if (it->delays == 0 || skua_wait_cancel(self, &it->wait) != 0)
+		return SKUA_PENDING;
+	return SKUA_DONE;
+}
+
+/* The receivers of earlier messages were full; that of a later one has a short delay. */
+TEST(sendmsg__receivers_were_full__begins_with_shortest_delay)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct send send = { .after_ns = 0 };
+	int receiver = full_receiver(&send);
+	struct msghdr message = message_of(&send);
+	struct first_delay it = { .task = SKUA_TASK_INIT(delays_once),
+				  .wait = SKUA_WAIT_INIT,
+				  .send = &send };
+
+	send.io = attached(rt, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(skua_io_sendmsg_try(send.io, &message, 0),
+				 -EAGAIN);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.delays, 1);
 	io_close(send.io);
 	assert_int_equal(close(receiver), 0);
 	destroy(rt);
