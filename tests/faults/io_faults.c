@@ -27,7 +27,7 @@
 /* ---- the schedule ----------------------------------------------------------- */
 
 static const char *const kind_names[IO_FAULT_KINDS] = {
-	"eintr", "eagain", "short", "accept", "memory",
+	"eintr", "eagain", "short", "accept", "memory", "nothing",
 };
 
 /* Set by the test, or before main(). Readers: any thread. */
@@ -268,6 +268,12 @@ static struct fate fate_of(int fd, size_t size, int no_memory)
 	return fate;
 }
 
+/* Does a write to a stream succeed, and move nothing? */
+static bool moves_nothing(int fd)
+{
+	return (may_fail(fd) & STREAM) && fails(IO_FAULT_NOTHING, 1);
+}
+
 /* MOVE(fd, size, no_memory, call) - make the call with fate.size bytes */
 #define MOVE(fd, size, no_memory, call)                                  \
 	({                                                               \
@@ -292,11 +298,15 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size)
 
 EXPORT ssize_t send(int fd, const void *data, size_t size, int flags)
 {
+	if (moves_nothing(fd))
+		return 0;
 	return MOVE(fd, size, ENOBUFS, NEXT(send)(fd, data, fate.size, flags));
 }
 
 EXPORT ssize_t write(int fd, const void *data, size_t size)
 {
+	if (moves_nothing(fd))
+		return 0;
 	return MOVE(fd, size, ENOMEM, NEXT(write)(fd, data, fate.size));
 }
 
@@ -346,6 +356,8 @@ EXPORT ssize_t writev(int fd, const struct iovec *vector, int count)
 	size_t size = bytes_of(vector, (size_t)count);
 	struct cut part;
 
+	if (moves_nothing(fd))
+		return 0;
 	return MOVE(fd, size, ENOMEM,
 		    fate.size == size
 			    ? NEXT(writev)(fd, vector, count)
@@ -401,6 +413,8 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	size_t size = bytes_of(message->msg_iov, message->msg_iovlen);
 
+	if (moves_nothing(fd))
+		return 0;
 	return MOVE(fd, size, ENOBUFS,
 		    fate.size == size
 			    ? NEXT(sendmsg)(fd, message, flags)

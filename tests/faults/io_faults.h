@@ -32,6 +32,8 @@ enum io_fault {
 	/* Another call fails for a lack of memory, descriptors or addresses. The caller
 	 * learns of it. */
 	IO_FAULT_MEMORY,
+	/* Each write to a stream returns 0, as the kernel's own streams do not. */
+	IO_FAULT_NOTHING,
 	IO_FAULT_KINDS
 };
 

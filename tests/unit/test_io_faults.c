@@ -325,6 +325,41 @@ TEST(exact__short_counts__all_of_it)
 	destroy(rt);
 }
 
+/* A form that moves all of it would repeat such a write for ever. */
+static int write_nothing(struct user *user)
+{
+	struct stream *it = user->object;
+	struct iovec vector = { it->data, 8 };
+	size_t moved = 1;
+	int code =
+		skua_io_write_all(it->io, it->data, 8, &moved, SKUA_FOREVER_NS);
+
+	if (code != -EIO || moved != 0)
+		return 1;
+	moved = 1;
+	code = skua_io_writev_all(it->io, &vector, 1, &moved, SKUA_FOREVER_NS);
+	return code != -EIO || moved != 0;
+}
+
+TEST(write_all__writes_move_nothing__eio)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	static struct stream from;
+
+	for (unsigned i = 0; i < 2 * PAIR_KINDS; i++) {
+		struct pair pair;
+
+		faulty_pair_open(rt, &pair, i % PAIR_KINDS);
+		from = (struct stream){ .io = pair.ends[1] };
+		faults_begin(BIT(NOTHING), 1);
+		assert_int_equal(
+			user_run(rt, i / PAIR_KINDS, write_nothing, &from), 0);
+		faults_end(BIT(NOTHING));
+		pair_close(&pair);
+	}
+	destroy(rt);
+}
+
 #define PATIENCE_NS 50000u /* a read waits for less than that */
 
 /* Read until all bytes have come, in calls that may find that their deadline has passed. */
