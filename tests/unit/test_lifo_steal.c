@@ -54,17 +54,55 @@ TEST(design_4_6__task_behind_a_long_poll__taken_by_an_idle_one)
 	}
 }
 
+/* Then the fields of the sentinel are nobody's. */
+static void wait_until_unwatched(struct skua_runtime *rt)
+{
+	/* Acquire: what the last sentinel has written. Pairs with give_role(). */
+	while (!idle_all_parked(&rt->pool.idle) ||
+	       atomic_load_acquire(&rt->pool.sentinel.holder) != 0)
+		sched_yield();
+}
+
 /* All others have slept so long that nobody watches any more. */
 TEST(design_4_6__nobody_watches_any_more__taken_all_the_same)
 {
 	struct skua_runtime *rt = runtime_with_delay(2, 0);
 
 	for (unsigned n = 0; n < 10; n++) {
-		while (!idle_all_parked(&rt->pool.idle) ||
-		       atomic_load_relaxed(&rt->pool.sentinel.holder) != 0)
-			sched_yield();
+		wait_until_unwatched(rt);
 		run_stubborn(rt);
 	}
+	destroy(rt);
+}
+
+/* Let a sentinel come, after the last one has stopped at @stopped_ns, until it decides to stop
+ * after @checks. Return: did it? */
+static bool comes_for(struct skua_runtime *rt, uint64_t stopped_ns,
+		      unsigned checks)
+{
+	struct sentinel *sentinel = &rt->pool.sentinel;
+
+	for (unsigned n = 0; n < 100; n++) {
+		sentinel->stopped_ns = stopped_ns ? stopped_ns : skua_now_ns();
+		run_stubborn(rt);
+		wait_until_unwatched(rt);
+		if (sentinel->quiet_max == checks)
+			return true;
+	}
+	return false;
+}
+
+/* If it came soon after the last one, it stays for longer. The delay is long, so that "soon" is
+ * soon enough for a busy machine; if it is not, the sentinel comes again. */
+TEST(sentinel__comes_again__decides_anew_how_long_to_stay)
+{
+	struct skua_runtime *rt = runtime_with_delay(2, 25000000);
+
+	run_stubborn(rt);
+	wait_until_unwatched(rt);
+	assert_true(comes_for(rt, 1, 1)); /* long ago */
+	assert_true(comes_for(rt, 0, 9)); /* now */
+	assert_true(comes_for(rt, 1, 1));
 	destroy(rt);
 }
 
