@@ -566,6 +566,64 @@ TEST(poller__with_a_park__events_are_reaped_beside_it)
 	}
 }
 
+/* Stands before reap_owner(), and counts the looks for events. */
+static atomic_u64 looks;
+
+bool __real_reap_owner(struct worker *w, uint64_t now_ns, bool busy);
+bool __wrap_reap_owner(struct worker *w, uint64_t now_ns, bool busy);
+
+bool __wrap_reap_owner(struct worker *w, uint64_t now_ns, bool busy)
+{
+	/* Relaxed: a count. */
+	atomic_fetch_add_relaxed(&looks, 1);
+	return __real_reap_owner(w, now_ns, busy);
+}
+
+static void wait_until_parked(struct skua_runtime *rt)
+{
+	while (!idle_all_parked(&rt->pool.idle))
+		sched_yield();
+}
+
+/* A leader's search may end at once, as it sleeps where events come. That of a worker that
+ * sleeps in a poller looks for events and tasks as often as the configuration says; but it may
+ * find an event, or not begin while the machine is busy. */
+TEST(poller__with_a_park__search_is_not_that_of_a_leader)
+{
+	enum { ATTEMPTS = 200, ROUNDS = 1000 };
+	struct source source = { .poller = { .poll = source_poll,
+					     .park = source_park,
+					     .unpark = source_unpark },
+				 .fd = eventfd(0, EFD_NONBLOCK) };
+	struct skua_runtime *rt =
+		RUNTIME(.workers = 1, .steal_attempts = ATTEMPTS);
+	struct reader reader;
+	uint64_t most = 0, rest;
+
+	assert_int_equal(skua_runtime_add_poller(rt, 0, &source.poller), 0);
+	reader_start(rt, &reader, ROUNDS);
+	for (unsigned i = 0; i < ROUNDS && most < ATTEMPTS; i++) {
+		uint64_t before;
+
+		wait_until_waiting(&reader.task);
+		wait_until_parked(rt);
+		before = atomic_load_relaxed(&looks);
+		tell(&reader);
+		while (sum_of(&reader) < i + 1)
+			sched_yield();
+		wait_until_parked(rt);
+		most = atomic_load_relaxed(&looks) - before;
+	}
+	assert_true(most >= ATTEMPTS);
+	rest = ROUNDS - sum_of(&reader);
+	assert_true(rest == 0 ||
+		    write(reader.fd, &rest, sizeof(rest)) == sizeof(rest));
+	reader_end(rt, &reader);
+	gate_open(&source.stop);
+	destroy(rt);
+	close(source.fd);
+}
+
 /* ---- fork ------------------------------------------------------------------------- */
 
 static struct skua_runtime *parent;
