@@ -399,6 +399,7 @@ void table_prefetch(const struct table *table, uint64_t hash)
 void table_prefetch_entry(const struct table *table, uint64_t hash)
 {
 	const struct bucket *bucket;
+	uintptr_t entry;
 	uint64_t found;
 
 	/* The first array alone, and the first bucket: most entries are there. */
@@ -406,7 +407,11 @@ void table_prefetch_entry(const struct table *table, uint64_t hash)
 		return;
 	bucket = &table->buckets[0][place_of(table, 0, hash)];
 	found = find_tags(bucket, tag_of(hash));
-	if (found)
-		__builtin_prefetch(bucket->entries[__builtin_ctzll(found) / 8 %
-						   BUCKET_ENTRIES]);
+	if (!found)
+		return;
+	entry = (uintptr_t)bucket
+			->entries[__builtin_ctzll(found) / 8 % BUCKET_ENTRIES];
+	/* An entry is rarely within one line: its key may begin in the second. */
+	__builtin_prefetch((const void *)entry);
+	__builtin_prefetch((const void *)(entry + 64));
 }
