@@ -151,6 +151,17 @@ void commands_init(void)
 	}
 }
 
+/* Is it the name of a command, in upper or lower case? The names have letters only. */
+static bool is_named(struct bytes text, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < text.size; i++)
+		if ((char)(text.data[i] | 0x20) != name[i])
+			return false;
+	return !name[i];
+}
+
 const struct command *command_find(struct bytes name)
 {
 	unsigned place;
@@ -159,7 +170,7 @@ const struct command *command_find(struct bytes name)
 		return NULL;
 	for (place = place_of(name); places[place];
 	     place = (place + 1) % PLACES)
-		if (bytes_is(name, places[place]->name))
+		if (is_named(name, places[place]->name))
 			return places[place];
 	return NULL;
 }
