@@ -32,6 +32,12 @@ size_t number_format(char out[NUMBER_ROOM], int64_t number)
 	char digits[NUMBER_ROOM];
 	size_t used = sizeof(digits), size;
 
+	/* Most numbers are sizes of small values. */
+	if (number >= 10 && number < 100) {
+		out[0] = (char)('0' + number / 10);
+		out[1] = (char)('0' + number % 10);
+		return 2;
+	}
 	do {
 		digits[--used] = (char)('0' + left % 10);
 		left /= 10;

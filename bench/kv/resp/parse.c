@@ -39,6 +39,27 @@ static bool make_room(struct resp_parser *p)
 	return true;
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Read a line such as "$5\r\n" or "$16\r\n", as most lines are. Return: its size; 0: it is
+ * another one */
+static size_t short_header(const char *line, size_t left, int64_t *out)
+{
+	if (left < 5 || !is_digit(line[1]))
+		return 0;
+	if (line[2] == '\r') {
+		*out = line[1] - '0';
+		return 4;
+	}
+	if (line[1] == '0' || !is_digit(line[2]) || line[3] != '\r')
+		return 0;
+	*out = (line[1] - '0') * 10 + line[2] - '0';
+	return 5;
+}
+
 /* Read the number of a line that begins at p->at with one character. Return:
  * RESP_COMMAND: @out is set, and @valid tells whether it is a number; RESP_MORE;
  * RESP_ERROR: the line is too long. */
@@ -47,12 +68,11 @@ static enum resp_result header(struct resp_parser *p, const char *data,
 {
 	const char *line = data + p->at, *end;
 	size_t left = size - p->at;
+	size_t short_size = short_header(line, left, out);
 
-	/* Most lines are "$5\r\n", or similar. */
-	if (left >= 4 && line[2] == '\r' && line[1] >= '0' && line[1] <= '9') {
-		*out = line[1] - '0';
+	if (short_size) {
 		*valid = true;
-		p->at += 4;
+		p->at += short_size;
 		return RESP_COMMAND;
 	}
 	end = memchr(line, '\r', left);
