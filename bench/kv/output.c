@@ -95,6 +95,20 @@ bool output_send(struct skua_io io, struct reply *r)
 	return true;
 }
 
+/* Send the pieces. A single one takes a cheaper system call. */
+static ssize_t write_pieces(struct skua_task *self, struct skua_io io,
+			    const struct output *output, struct skua_wait *wait)
+{
+	const struct iovec *first = output->pieces;
+
+	if (output->count == 1)
+		return skua_io_write_poll(self, io, first->iov_base,
+					  first->iov_len, wait,
+					  SKUA_FOREVER_NS);
+	return skua_io_writev_poll(self, io, first, output->count, wait,
+				   SKUA_FOREVER_NS);
+}
+
 int output_send_poll(struct skua_task *self, struct skua_io io, struct reply *r,
 		     struct output *output, struct skua_wait *wait)
 {
@@ -106,9 +120,7 @@ int output_send_poll(struct skua_task *self, struct skua_io io, struct reply *r,
 		if (!output->count)
 			output->count = pieces(r, output, output->pieces,
 					       OUTPUT_PIECES);
-		sent = skua_io_writev_poll(self, io, output->pieces,
-					   output->count, wait,
-					   SKUA_FOREVER_NS);
+		sent = write_pieces(self, io, output, wait);
 		if (sent < 0)
 			return (int)sent;
 		output->count = 0;
