@@ -117,8 +117,7 @@ static void run_batch(struct connection *c, const struct request *batch,
 			return;
 		command_run(session, batch[i].argc,
 			    resp_kept(&c->parser, batch[i].args),
-			    count > 1 && batch[i].argc > 1 ? &batch[i].hash
-							   : NULL);
+			    batch[i].argc > 1 ? &batch[i].hash : NULL);
 		free_garbage(&session->garbage);
 		if (session->reply.waiting <= SEND_AT)
 			continue;
@@ -139,8 +138,7 @@ static enum resp_result run_commands(struct connection *c)
 
 	do {
 		result = connection_collect(c, batch, &count);
-		if (count > 1)
-			connection_prefetch(c, batch, count);
+		connection_prefetch(c, batch, count);
 		run_batch(c, batch, count);
 		resp_drop(&c->parser);
 		if (session->closing || session->reply.failed)

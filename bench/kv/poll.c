@@ -226,7 +226,7 @@ static enum next run(struct task *t)
 		return not_yet(code);
 	command_run(&t->c.session, request->argc,
 		    resp_kept(&t->c.parser, request->args),
-		    t->count > 1 && request->argc > 1 ? &request->hash : NULL);
+		    request->argc > 1 ? &request->hash : NULL);
 	release_locks(t);
 	t->at++;
 	return to(t, free_garbage);
@@ -275,8 +275,7 @@ static enum next parse(struct task *t)
 {
 	t->result = connection_collect(&t->c, t->batch, &t->count);
 	t->at = 0;
-	if (t->count > 1)
-		connection_prefetch(&t->c, t->batch, t->count);
+	connection_prefetch(&t->c, t->batch, t->count);
 	return to(t, next_command);
 }
 
