@@ -109,7 +109,7 @@ void logged_begin(struct call *call, struct record_batch *batch)
 void logged_queued(struct call *call)
 {
 	const struct command *command = call->command;
-	struct store_set set = { { 0 } };
+	struct store_set set = { .used = 0 };
 	uint64_t before;
 
 	if (!(command->flags & COMMAND_WRITE)) {

@@ -254,7 +254,7 @@ static void run_locked(struct call *call, const uint64_t *hash)
 			logged_one(call, stripe, before);
 		store_unlock(stripe);
 	} else {
-		struct store_set set = { { 0 } };
+		struct store_set set = { .used = 0 };
 
 		command_keys(call->store, command, call->argc, call->argv,
 			     &set);

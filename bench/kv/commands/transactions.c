@@ -198,7 +198,7 @@ void run_exec(struct call *call)
 {
 	struct session *session = call->session;
 	struct transaction *transaction = &session->transaction;
-	struct store_set set = { { 0 } };
+	struct store_set set = { .used = 0 };
 	unsigned held = session->held;
 	struct record_batch batch = { .data = NULL };
 	bool stale;

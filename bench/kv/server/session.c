@@ -190,7 +190,7 @@ void transaction_watched(const struct session *session, struct store_set *set)
 void transaction_unwatch(struct session *session)
 {
 	struct store *store = session->server->store;
-	struct store_set set = { { 0 } };
+	struct store_set set = { .used = 0 };
 
 	if (!session->transaction.watches)
 		return;

@@ -153,9 +153,14 @@ static inline void store_prefetch_entry(struct store *store, uint64_t hash)
 void store_lock(struct stripe *stripe);
 void store_unlock(struct stripe *stripe);
 
-/* struct store_set - some of the stripes; zeroed: none */
+/**
+ * struct store_set - some of the stripes; zeroed: none
+ * @words: a bit for each stripe
+ * @used: a bit for each word with stripes; further bits mean nothing
+ */
 struct store_set {
 	uint64_t words[STORE_STRIPES / 64];
+	uint64_t used;
 };
 
 static inline void store_set_add(struct store_set *set, uint64_t hash)
@@ -163,6 +168,7 @@ static inline void store_set_add(struct store_set *set, uint64_t hash)
 	uint64_t stripe = hash % STORE_STRIPES;
 
 	set->words[stripe / 64] |= UINT64_C(1) << stripe % 64;
+	set->used |= UINT64_C(1) << stripe / 64;
 }
 
 /* store_set_next - return the first stripe of a set from number @i on; STORE_STRIPES: there is
@@ -170,11 +176,15 @@ static inline void store_set_add(struct store_set *set, uint64_t hash)
 static inline unsigned store_set_next(const struct store_set *set, unsigned i)
 {
 	while (i < STORE_STRIPES) {
-		uint64_t bits = set->words[i / 64] >> i % 64;
+		unsigned word = i / 64;
+		uint64_t bits = set->words[word] >> i % 64;
+		uint64_t later = set->used >> word >> 1;
 
 		if (bits)
 			return i + (unsigned)__builtin_ctzll(bits);
-		i = (i / 64 + 1) * 64;
+		if (!later)
+			break;
+		i = (word + 1 + (unsigned)__builtin_ctzll(later)) * 64;
 	}
 	return STORE_STRIPES;
 }
