@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_kv_parse.c - the parser of skua-kv: commands, inline commands, errors, numbers */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/kv/resp/parse.h"
@@ -124,6 +125,32 @@ TEST(resp_parse__malformed__errors_of_redis)
 	refused("*1\r\n$x\r\n", "invalid bulk length");
 	refused("set 'a\r\n", "unbalanced quotes in request");
 	refused("set \"a\"b\r\n", "unbalanced quotes in request");
+}
+
+/* Sizes of one digit, of two, and of more are read in different ways. */
+TEST(resp_parse__sizes__read_at_once_and_byte_by_byte)
+{
+	static const char value[1000];
+
+	for (size_t bytes = 0; bytes < sizeof(value); bytes++) {
+		fresh(NULL);
+		size = (size_t)sprintf(data, "*1\r\n$%zu\r\n", bytes);
+		for (size_t i = 1; i <= size; i++)
+			assert_int_equal(resp_parse(&p, data, i, &limits),
+					 RESP_MORE);
+		assert_int_equal(p.need, size + bytes + 2);
+		memcpy(data + size, value, bytes);
+		memcpy(data + size + bytes, "\r\n", 2);
+		size += bytes + 2;
+		p.at = 0;
+		assert_int_equal(resp_parse(&p, data, size, &limits),
+				 RESP_COMMAND);
+		assert_int_equal(p.used, size);
+		assert_int_equal(p.argv[0].size, bytes);
+	}
+	refused("*1\r\n$05\r\n", "invalid bulk length");
+	refused("*1\r\n$5x\r\n", "invalid bulk length");
+	refused("*1\r\n$55x\r\n", "invalid bulk length");
 }
 
 TEST(resp_parse__at_the_limits__accepted)

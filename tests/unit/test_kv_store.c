@@ -82,6 +82,39 @@ static const char *get(const char *name)
 	return value;
 }
 
+/* ---- sets of stripes ------------------------------------------------------------- */
+
+/* A set of two stripes has these and no others, also if they share a word. */
+TEST(store_set__pairs__visited_in_order)
+{
+	for (unsigned a = 0; a < STORE_STRIPES; a += 7) {
+		for (unsigned b = a; b < STORE_STRIPES; b += 13) {
+			struct store_set set = { .used = 0 };
+
+			store_set_add(&set, b + STORE_STRIPES);
+			store_set_add(&set, a);
+			assert_int_equal(store_set_next(&set, 0), a);
+			assert_int_equal(store_set_next(&set, a), a);
+			assert_int_equal(store_set_next(&set, a + 1),
+					 a == b ? STORE_STRIPES : b);
+			assert_int_equal(store_set_next(&set, b + 1),
+					 STORE_STRIPES);
+		}
+	}
+}
+
+TEST(store_set__none_or_all__none_or_each)
+{
+	struct store_set none = { .used = 0 }, all;
+	unsigned count = 0;
+
+	memset(&all, 0xff, sizeof(all));
+	assert_int_equal(store_set_next(&none, 0), STORE_STRIPES);
+	for (STORE_SET_EACH(i, &all))
+		assert_int_equal(i, count++);
+	assert_int_equal(count, STORE_STRIPES);
+}
+
 /* ---- tables ---------------------------------------------------------------------- */
 
 static struct table table;
