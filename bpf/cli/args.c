@@ -25,7 +25,8 @@ error_t args_refuse(const char *format, ...)
 	va_list list;
 
 	parsing->refused = true;
-	fprintf(stderr, ARGS_PROGRAM " %s: ", parsing->who);
+	fprintf(stderr, ARGS_PROGRAM "%s%s: ", *parsing->who ? " " : "",
+		parsing->who);
 	va_start(list, format);
 	vfprintf(stderr, format, list);
 	va_end(list);
@@ -223,7 +224,7 @@ int args_parse(const struct argp *argp, const char *who, int argc, char **argv,
 	char *first = argv[0];
 	error_t err;
 
-	snprintf(name, sizeof(name), ARGS_PROGRAM " %s", who);
+	snprintf(name, sizeof(name), ARGS_PROGRAM "%s%s", *who ? " " : "", who);
 	argv[0] = name;
 	parsing = &this;
 	err = argp_parse(&root, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL,

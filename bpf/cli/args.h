@@ -28,7 +28,8 @@ enum {
 /**
  * args_parse - parse the arguments of a verb
  * @argp: the verb's parser; it passes input to its child parsers
- * @who: the verb's name in messages and --help, for example "run uts"
+ * @who: the verb's name in messages and --help, for example "run uts"; "" if the program has
+ *       no verbs
  * @argc, @argv: argv[0] is skipped
  * @input: passed to @argp
  *
