@@ -33,20 +33,53 @@ static int grow(struct uts_walk *walk)
 	return 0;
 }
 
-int uts_walk_enter(struct uts_walk *walk, const struct uts_node *node)
+static int push(struct uts_walk *walk, const struct uts_level *level)
 {
-	uint32_t children = uts_tree_children(walk->tree, node);
-
-	uts_counts_node(&walk->counts, node, children);
-	if (children == 0)
-		return 0;
 	if (walk->height == walk->capacity && grow(walk) != 0)
 		return -ENOMEM;
-	walk->levels[walk->height++] = (struct uts_level){
-		.node = *node,
-		.children = children,
-	};
+	walk->levels[walk->height++] = *level;
 	return 0;
+}
+
+int uts_walk_enter(struct uts_walk *walk, const struct uts_node *node)
+{
+	struct uts_level level = {
+		.node = *node,
+		.children = uts_tree_children(walk->tree, node),
+	};
+
+	uts_counts_node(&walk->counts, node, level.children);
+	return level.children > 0 ? push(walk, &level) : 0;
+}
+
+int uts_walk_enter_part(struct uts_walk *walk, const struct uts_part *part)
+{
+	struct uts_level level = {
+		.node = part->node,
+		.next_child = part->first,
+		.children = part->end,
+	};
+
+	return part->first < part->end ? push(walk, &level) : 0;
+}
+
+bool uts_walk_split(struct uts_walk *walk, struct uts_part *part)
+{
+	for (size_t i = 0; i < walk->height; i++) {
+		struct uts_level *level = &walk->levels[i];
+		uint32_t left = level->children - level->next_child;
+
+		if (left < 2)
+			continue;
+		level->children -= left / 2;
+		*part = (struct uts_part){
+			.node = level->node,
+			.first = level->children,
+			.end = level->children + left / 2,
+		};
+		return true;
+	}
+	return false;
 }
 
 bool uts_walk_next(struct uts_walk *walk, struct uts_node *child)

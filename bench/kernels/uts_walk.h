@@ -31,6 +31,13 @@ struct uts_level {
 	uint32_t children;
 };
 
+/* A part of a search: the children @first to @end - 1 of a node, with all their
+ * descendants. */
+struct uts_part {
+	struct uts_node node;
+	uint32_t first, end;
+};
+
 struct uts_walk {
 	const struct uts_tree *tree;
 	struct uts_counts counts;
@@ -50,6 +57,14 @@ int uts_walk_enter(struct uts_walk *walk, const struct uts_node *node);
 
 /* uts_walk_next - get the next child. Return: false if nothing is left to visit */
 bool uts_walk_next(struct uts_walk *walk, struct uts_node *child);
+
+/* uts_walk_enter_part - visit the children of a part next; its node is not counted.
+ * Return: 0 or -ENOMEM */
+int uts_walk_enter_part(struct uts_walk *walk, const struct uts_part *part);
+
+/* uts_walk_split - give half of the children that are left of the oldest node that has two
+ * or more to @part. Return: false if there is no such node */
+bool uts_walk_split(struct uts_walk *walk, struct uts_part *part);
 
 /* uts_counts_node - add a node with @children children to @counts */
 void uts_counts_node(struct uts_counts *counts, const struct uts_node *node,

@@ -100,6 +100,73 @@ TEST(uts_tree_children__binomial_root__branching)
 	assert_int_equal(uts_tree_children(tree, &root), 2000);
 }
 
+/* Search a tree in parts: after every @interval nodes, a part of the rest is put aside. */
+static struct uts_counts walk_in_parts(const struct uts_tree *tree,
+				       unsigned interval)
+{
+	struct uts_part parts[2000] = { { .node = uts_tree_root(tree) } };
+	struct uts_node node = parts[0].node;
+	struct uts_walk walk;
+	size_t count = 1;
+	unsigned nodes = 0;
+
+	parts[0].end = uts_tree_children(tree, &node);
+	assert_int_equal(uts_walk_init(&walk, tree), 0);
+	uts_counts_node(&walk.counts, &node, parts[0].end);
+	while (count > 0) {
+		assert_int_equal(uts_walk_enter_part(&walk, &parts[--count]),
+				 0);
+		while (uts_walk_next(&walk, &node)) {
+			assert_int_equal(uts_walk_enter(&walk, &node), 0);
+			if (++nodes % interval == 0 &&
+			    uts_walk_split(&walk, &parts[count]))
+				assert_true(++count < 2000);
+		}
+	}
+	uts_walk_free(&walk);
+	return walk.counts;
+}
+
+TEST(uts_walk_split__any_interval__every_node_once)
+{
+	static const unsigned intervals[] = { 1, 2, 7, 100 };
+	struct uts_tree tree = *uts_tree_find("T1");
+
+	tree.depth_limit = 6;
+	for (uint32_t seed = 0; seed < 20; seed++) {
+		struct uts_counts counts, expected;
+
+		tree.seed = seed;
+		expected = walk_all(&tree);
+		for (size_t i = 0; i < 4; i++) {
+			counts = walk_in_parts(&tree, intervals[i]);
+			assert_int_equal(counts.nodes, expected.nodes);
+			assert_int_equal(counts.leaves, expected.leaves);
+			assert_int_equal(counts.depth, expected.depth);
+		}
+	}
+}
+
+/* Of a node with one child left, nothing is given: the walk would end above it. */
+TEST(uts_walk_split__one_child_left__false)
+{
+	const struct uts_tree *tree = uts_tree_find("T1");
+	struct uts_part part = { .node = uts_tree_root(tree), .end = 1 };
+	struct uts_walk walk;
+
+	assert_int_equal(uts_walk_init(&walk, tree), 0);
+	assert_int_equal(uts_walk_enter_part(&walk, &part), 0);
+	assert_false(uts_walk_split(&walk, &part));
+	part.end = 2;
+	uts_walk_free(&walk);
+	assert_int_equal(uts_walk_init(&walk, tree), 0);
+	assert_int_equal(uts_walk_enter_part(&walk, &part), 0);
+	assert_true(uts_walk_split(&walk, &part));
+	assert_int_equal(part.first, 1);
+	assert_int_equal(part.end, 2);
+	uts_walk_free(&walk);
+}
+
 TEST(uts_walk__small_trees__as_by_recursion)
 {
 	struct uts_tree tree = *uts_tree_find("T1");
