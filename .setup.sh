@@ -51,6 +51,8 @@ protobuf-compiler command protoc
 redis-tools     command redis-cli
 python3-redis   python  redis
 libhiredis-dev  header  hiredis/hiredis.h
+libopenmpi-dev  command mpicc
+openmpi-bin     command mpirun
 '
 
 # The packages that build the other schedulers (bench/peers/build). They are large,

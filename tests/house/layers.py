@@ -37,7 +37,7 @@ LIKE_PROGRAM_USES = (
 BENCH = (
     "kernels harness clients workloads workloads/tasks workloads/fork_join workloads/io "
     "report/diff report peers simulator "
-    "kv/resp kv/store kv/log kv/server kv/commands kv load examples"
+    "kv/resp kv/store kv/log kv/server kv/commands kv load mpi examples"
 ).split()
 # The greatest number of files in a room.
 ROOM_FILES = 20
