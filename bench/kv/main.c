@@ -148,11 +148,6 @@ static int apply(const struct options *options)
 	strcpy(settings->address, options->bind);
 	settings->folder = options->folder;
 	settings->append_file = options->append_file;
-	if (options->append && options->tasks) {
-		fprintf(stderr, "skua-kv: --append: not with --tasks, whose "
-				"polls cannot wait for the log\n");
-		return -1;
-	}
 	if (options->append && choose_log(options->append))
 		return -1;
 	return set("maxmemory", options->max_memory) ||

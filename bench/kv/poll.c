@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "bench/kv/commands/command.h"
+#include "bench/kv/commands/logged.h"
 #include "bench/kv/output.h"
 #include "bench/kv/parts.h"
 
@@ -36,6 +37,7 @@ typedef enum next (*step_fn)(struct task *t);
  * @set, @wanted: the locks that the next command needs: stripes, and HELD_*
  * @stripe, @got: the locks of these that are held: stripes below @stripe, and HELD_*
  * @batch, @count, @at, @result: commands that were parsed; those below @at have run
+ * @records, @waiter: the records of a command, until they are added to the log; a wait for the log
  * @select, @cases: a wait for the socket and for messages
  * @output: replies that are being sent
  * @drain_ns, @drained: a refused client: until when its bytes are read, and reads so far
@@ -51,6 +53,8 @@ struct task {
 	struct request batch[BATCH];
 	unsigned count, at;
 	enum resp_result result;
+	struct record_batch records;
+	struct log_waiter waiter;
 	struct skua_select select;
 	struct skua_select_case cases[2];
 	struct output output;
@@ -177,6 +181,19 @@ static enum next shut_down(struct task *t)
 
 /* ---- replies ------------------------------------------------------------------ */
 
+static enum next send_step(struct task *t);
+
+/* The replies wait until the changes that they report are durable. */
+static enum next wait_for_log(struct task *t)
+{
+	int code =
+		logged_wait_poll(&t->c.session, &t->task, &t->waiter, &t->wait);
+
+	if (code == -EAGAIN || code == -ECANCELED)
+		return not_yet(code);
+	return to(t, code ? end : send_step);
+}
+
 static enum next send_step(struct task *t)
 {
 	int code = output_send_poll(&t->task, t->c.io, &t->c.session.reply,
@@ -192,7 +209,7 @@ static enum next send_step(struct task *t)
 static enum next send_then(struct task *t, step_fn after)
 {
 	t->after = after;
-	return to(t, send_step);
+	return to(t, t->c.session.need ? wait_for_log : send_step);
 }
 
 static enum next refuse(struct task *t, const char *error)
@@ -217,6 +234,18 @@ static enum next free_garbage(struct task *t)
 						: to(t, next_command);
 }
 
+/* The command has run, and its stripes are still locked. */
+static enum next add_records(struct task *t)
+{
+	int code = logged_add_poll(&t->c.session, &t->set, &t->task, &t->wait);
+
+	if (code)
+		return not_yet(code);
+	release_locks(t);
+	t->at++;
+	return to(t, free_garbage);
+}
+
 static enum next run(struct task *t)
 {
 	const struct request *request = &t->batch[t->at];
@@ -227,9 +256,15 @@ static enum next run(struct task *t)
 	command_run(&t->c.session, request->argc,
 		    resp_kept(&t->c.parser, request->args),
 		    request->argc > 1 ? &request->hash : NULL);
-	release_locks(t);
-	t->at++;
-	return to(t, free_garbage);
+	return to(t, add_records);
+}
+
+static enum next wait_for_room(struct task *t)
+{
+	int code =
+		logged_room_poll(&t->c.session, &t->task, &t->waiter, &t->wait);
+
+	return code ? not_yet(code) : to(t, run);
 }
 
 /* All commands of the batch have run. */
@@ -259,16 +294,20 @@ static enum next next_command(struct task *t)
 {
 	struct session *session = &t->c.session;
 	const struct request *request = &t->batch[t->at];
+	const struct bytes *argv;
 
 	if (session->reply.failed)
 		return to(t, end);
 	if (t->at == t->count || session->closing)
 		return batch_end(t);
+	argv = resp_kept(&t->c.parser, request->args);
 	want(t, 0);
-	t->wanted =
-		command_locks(session, request->argc,
-			      resp_kept(&t->c.parser, request->args), &t->set);
-	return to(t, run);
+	t->wanted = command_locks(session, request->argc, argv, &t->set);
+	return to(t,
+		  session->server->log && command_must_wait(session,
+							    request->argc, argv)
+			  ? wait_for_room
+			  : run);
 }
 
 static enum next parse(struct task *t)
@@ -377,6 +416,7 @@ void poll_release(struct skua_task *task)
 	struct task *t = SKUA_CONTAINER_OF(task, struct task, task);
 
 	connection_end(&t->c);
+	free(t->records.data);
 	free(t);
 }
 
@@ -389,6 +429,8 @@ int poll_start(struct server *server, struct skua_group *group,
 
 	if (!code) {
 		t->step = begin;
+		if (server->log)
+			t->c.session.clock.batch = &t->records;
 		want(t, HELD_CLIENTS);
 		code = skua_group_spawn(group, &t->task);
 	}

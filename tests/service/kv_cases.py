@@ -9,6 +9,7 @@ import os
 import resource
 import struct
 import sys
+import tempfile
 import threading
 import time
 
@@ -61,13 +62,14 @@ def in_threads(count, function):
 
 def run(case, program, options, workers):
     """Run a case. A case with two arguments starts the server itself."""
-    options = ["--workers", str(workers), *options]
-    if case.__code__.co_argcount == 2:
-        case(program, options)
-        return
-    with Server(program, *options) as server:
-        case(server)
-        expect(server.process.poll() in (None, 0), "the server has failed")
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--workers", str(workers), "--dir", folder, *options]
+        if case.__code__.co_argcount == 2:
+            case(program, options)
+            return
+        with Server(program, *options) as server:
+            case(server)
+            expect(server.process.poll() in (None, 0), "the server has failed")
 
 
 def main(cases, alone=()):

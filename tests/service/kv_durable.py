@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""kv_durable.py SKUA_KV [CASE...] - nothing that skua-kv has acknowledged is lost
+"""kv_durable.py SKUA_KV [--tasks] [CASE...] - nothing that skua-kv has acknowledged is lost
 
 Exit codes: 0 success, 1 failure, 77 a case could not run. SKUA_KV_KILLS is the number of
 times that the server is killed under load in mode always (5; with SKUA_KV_LONG=1, 200).
@@ -26,6 +26,8 @@ KILLS = int(os.environ.get("SKUA_KV_KILLS", "200" if LONG else "5"))
 CHANGES = 2000 if LONG else 150
 LOG = "skua-kv.log"
 PROGRAM = sys.argv[1]
+OPTIONS = [arg for arg in sys.argv[2:] if arg.startswith("--")]
+WANTED = [arg for arg in sys.argv[2:] if arg not in OPTIONS]
 
 
 def expect(condition, what):
@@ -50,7 +52,7 @@ class Server(kv_wire.Server):
         self.stderr = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [PROGRAM, "--port", str(self.port), "--workers", "2", "--append", mode]
-            + ["--dir", folder, *options],
+            + ["--dir", folder, *OPTIONS, *options],
             stdout=subprocess.DEVNULL,
             stderr=self.stderr,
             restore_signals=False,  # Python ignores SIGXFSZ
@@ -554,7 +556,7 @@ def full_disk(folder):
             raise Skip("full_disk: no mount namespace here")
         equal(
             subprocess.run(
-                ["unshare", "-rm", sys.executable, "-B", __file__, PROGRAM, "full_disk"],
+                ["unshare", "-rm", sys.executable, "-B", __file__, PROGRAM, *OPTIONS, "full_disk"],
                 env={**os.environ, "SKUA_KV_MOUNTED": "1"},
             ).returncode,
             0,
@@ -583,7 +585,7 @@ CASES = (same_values, same_values_everysec, same_values_no,
 def main():
     failed, skipped = 0, 0
     for case in CASES:
-        if sys.argv[2:] and case.__name__ not in sys.argv[2:]:
+        if WANTED and case.__name__ not in WANTED:
             continue
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:

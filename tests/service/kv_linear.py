@@ -433,6 +433,4 @@ def crashes(program, options):
 
 
 if __name__ == "__main__":
-    # There is no log with --tasks.
-    with_log = [] if "--tasks" in sys.argv else [crashes]
-    kv_cases.main([checker_knows, histories, *with_log], alone=[histories, crashes])
+    kv_cases.main([checker_knows, histories, crashes], alone=[histories, crashes])

@@ -8,4 +8,5 @@ set -uo pipefail
 source "$(dirname "$0")/checks.sh"
 
 kv=$(built bench/kv/skua-kv) || exit
-exec python3 -B "$(dirname "$0")/kv_durable.py" "$kv" "$@"
+read -ra options <<<"${SKUA_KV_OPTIONS:-}"
+exec python3 -B "$(dirname "$0")/kv_durable.py" "$kv" "${options[@]}" "$@"

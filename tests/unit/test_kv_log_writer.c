@@ -372,6 +372,153 @@ TEST(records__that_nobody_writes__make_writers_wait_or_fail)
 	assert_int_equal(log_stop(&server_log), 0);
 }
 
+/* ---- polls -------------------------------------------------------------------------- */
+
+#define POLLS 4
+
+/* Adds records in a poll, and waits for each: for room, if @position is UINT64_MAX.
+ * @waits: the polls that have ended with an armed wait */
+struct polled {
+	struct skua_task task;
+	struct log_waiter waiter;
+	struct skua_wait wait;
+	struct record_batch batch;
+	uint64_t position, left, waits;
+	int code;
+};
+
+static int polled_step(struct polled *p)
+{
+	struct bytes argv[] = { { "DEL", 3 }, { "key", 3 } };
+	int code;
+
+	if (p->position == UINT64_MAX)
+		return log_wait_for_room_poll(&server_log, &p->task, &p->waiter,
+					      &p->wait);
+	if (!p->position) {
+		if (!p->batch.commands)
+			record_batch_add(&p->batch, 2, argv);
+		code = log_add_poll(&server_log, 1000, &p->batch, &p->task,
+				    &p->wait, &p->position);
+		if (code)
+			return code;
+		record_batch_clear(&p->batch);
+	}
+	code = log_wait_poll(&server_log, p->position, &p->task, &p->waiter,
+			     &p->wait);
+	if (code != -EAGAIN)
+		p->position = 0;
+	return code;
+}
+
+static enum skua_poll poll_log(struct skua_task *task)
+{
+	struct polled *p = SKUA_CONTAINER_OF(task, struct polled, task);
+
+	while (p->left) {
+		p->code = polled_step(p);
+		if (p->code == -EAGAIN) {
+			WRITE(p->waits, p->waits + 1);
+			return SKUA_PENDING;
+		}
+		p->left = p->code ? 0 : p->left - 1;
+	}
+	return SKUA_DONE;
+}
+
+static void start_polled(struct polled *p, uint64_t position, uint64_t rounds)
+{
+	memset(p, 0, sizeof(*p));
+	p->position = position;
+	p->left = rounds;
+	assert_int_equal(skua_task_init(&p->task, poll_log), 0);
+	assert_int_equal(skua_task_spawn(runtime, &p->task), 0);
+}
+
+/* Return: the code of its last wait */
+static int join_polled(struct polled *p)
+{
+	skua_task_join(&p->task);
+	free(p->batch.data);
+	return p->code;
+}
+
+TEST(always__polls_beside_threads__wait_for_their_records)
+{
+	struct polled polled[POLLS];
+	pthread_t thread;
+	void *failed;
+
+	open_log(LOG_ALWAYS);
+	for (unsigned i = 0; i < POLLS; i++)
+		start_polled(&polled[i], 0, ROUNDS);
+	assert_int_equal(pthread_create(&thread, NULL, client, NULL), 0);
+	for (unsigned i = 0; i < POLLS; i++) {
+		assert_int_equal(join_polled(&polled[i]), 0);
+		assert_true(polled[i].waits > 0);
+	}
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	assert_true(log_is_durable(&server_log, log_added(&server_log)));
+	assert_int_equal(log_stop(&server_log), 0);
+	open_log(LOG_ALWAYS);
+	assert_int_equal(replayed, (POLLS + 1) * ROUNDS);
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+/* A poll that waits while a sync fails does not go on as if it had succeeded. */
+TEST(sync__that_fails__ends_the_waits_of_polls)
+{
+	struct polled polled[POLLS];
+
+	open_log(LOG_ALWAYS);
+	WRITE(sync_error, -EIO);
+	for (unsigned i = 0; i < POLLS; i++)
+		start_polled(&polled[i], 0, ROUNDS);
+	for (unsigned i = 0; i < POLLS; i++)
+		assert_int_equal(join_polled(&polled[i]), -EIO);
+	assert_int_equal(log_stop(&server_log), -EIO);
+}
+
+TEST(poll__on_a_stuck_disk__waits_for_room)
+{
+	struct polled polled;
+	unsigned before;
+
+	open_log(LOG_EVERYSEC);
+	before = READ(writes);
+	WRITE(stuck, 1);
+	add(10);
+	while (READ(writes) == before)
+		skua_sleep_until(skua_now_ns() + 1000000);
+	while (!log_is_behind(&server_log))
+		add(60000);
+	start_polled(&polled, UINT64_MAX, 1);
+	while (!READ(polled.waits))
+		skua_sleep_until(skua_now_ns() + 1000000);
+	WRITE(stuck, 0);
+	assert_int_equal(join_polled(&polled), 0);
+	assert_false(log_is_behind(&server_log));
+	assert_int_equal(log_stop(&server_log), 0);
+}
+
+/* A record for which there is no memory is lost, as with log_add(). */
+TEST(poll__with_a_batch_that_has_failed__loses_the_log)
+{
+	struct polled polled;
+
+	open_log(LOG_ALWAYS);
+	memset(&polled, 0, sizeof(polled));
+	polled.batch.failed = true;
+	polled.batch.commands = 1;
+	polled.left = 1;
+	assert_int_equal(skua_task_init(&polled.task, poll_log), 0);
+	assert_int_equal(skua_task_spawn(runtime, &polled.task), 0);
+	assert_int_equal(join_polled(&polled), -EIO);
+	assert_int_equal(log_error(&server_log), -ENOMEM);
+	assert_int_equal(log_stop(&server_log), -ENOMEM);
+}
+
 /* ---- commands that find no memory ---------------------------------------------------- */
 
 static struct server server;

@@ -103,6 +103,11 @@ static inline bool command_arity_fits(const struct command *command,
 unsigned command_locks(const struct session *session, size_t argc,
 		       const struct bytes *argv, struct store_set *set);
 
+/* command_must_wait - tell whether a command waits for room in the log, which the server has,
+ * before it runs. A poll waits by logged_room_poll() */
+bool command_must_wait(struct session *session, size_t argc,
+		       const struct bytes *argv);
+
 /**
  * command_run - run or queue one command of a client
  * @argc: 1 or more
@@ -110,7 +115,8 @@ unsigned command_locks(const struct session *session, size_t argc,
  * @hash: that of argv[1], if the caller knows it; NULL: it does not
  *
  * In a fiber, with cancels masked; or in a poll, with the locks of command_locks() held and
- * noted in session->held.
+ * noted in session->held. If there is a log, the clock of a session in polls has a batch, and
+ * logged_add_poll() follows before the unlock.
  */
 void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		 const uint64_t *hash);

@@ -48,7 +48,7 @@ void run_flush(struct call *call)
 		store_lock_set(call->store, &all);
 	store_flush(call->store, &call->session->garbage);
 	/* In EXEC, it is a part of the record of the transaction. */
-	if (call->server->log && !(call->session->held & HELD_STRIPES))
+	if (call->server->log && !call->session->transaction.active)
 		logged_flush(call);
 	if (!(call->session->held & HELD_STRIPES))
 		store_unlock_set(call->store, &all);

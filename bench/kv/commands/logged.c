@@ -2,6 +2,7 @@
 /* logged.c - between commands and the log */
 #include "bench/kv/commands/logged.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,8 +23,18 @@ static void need_to_read(struct session *session, uint64_t position)
 		need(session, position);
 }
 
-/* Add the record of a command that has changed something. A replay would do the whole command:
+/* Collect the record of a command that has changed something. A replay would do the whole command:
  * if it has done a part, no record is right. */
+static void collect(struct record_batch *batch, const struct call *call)
+{
+	batch->changed = true;
+	if (call->no_memory)
+		batch->failed = true;
+	else
+		record_batch_add(batch, call->argc, call->argv);
+}
+
+/* Add the record of a command at once. As collect(). */
 static uint64_t add(struct call *call)
 {
 	if (call->no_memory) {
@@ -38,11 +49,14 @@ void logged_one(struct call *call, const struct stripe *stripe, uint64_t before)
 {
 	uint64_t *logged = &call->server->logged[stripe - call->store->stripes];
 
-	if (call->command->flags & COMMAND_WRITE && stripe->changes != before) {
+	if (!(call->command->flags & COMMAND_WRITE) ||
+	    stripe->changes == before) {
+		need_to_read(call->session, *logged);
+	} else if (call->session->clock.batch) {
+		collect(call->session->clock.batch, call);
+	} else {
 		*logged = add(call);
 		need(call->session, *logged);
-	} else {
-		need_to_read(call->session, *logged);
 	}
 }
 
@@ -58,12 +72,23 @@ uint64_t logged_changes(const struct store *store, const struct store_set *set)
 }
 
 /* Note the position of a change of stripes. */
-static void changed(struct call *call, const struct store_set *set,
+static void changed(struct session *session, const struct store_set *set,
 		    uint64_t position)
 {
 	for (STORE_SET_EACH(i, set))
-		call->server->logged[i] = position;
-	need(call->session, position);
+		session->server->logged[i] = position;
+	need(session, position);
+}
+
+/* A command has changed stripes. */
+static void add_many(struct call *call, const struct store_set *set)
+{
+	struct session *session = call->session;
+
+	if (session->clock.batch)
+		collect(session->clock.batch, call);
+	else
+		changed(session, set, add(call));
 }
 
 static void read_some(struct call *call, const struct store_set *set)
@@ -81,7 +106,7 @@ void logged_many(struct call *call, const struct store_set *set,
 {
 	if (call->command->flags & COMMAND_WRITE &&
 	    logged_changes(call->store, set) != before)
-		changed(call, set, add(call));
+		add_many(call, set);
 	else
 		read_some(call, set);
 }
@@ -91,7 +116,7 @@ void logged_flush(struct call *call)
 	struct store_set all;
 
 	memset(&all, 0xff, sizeof(all));
-	changed(call, &all, add(call));
+	add_many(call, &all);
 }
 
 void logged_read_all(struct call *call)
@@ -99,11 +124,26 @@ void logged_read_all(struct call *call)
 	need_to_read(call->session, log_added(call->server->log));
 }
 
+/* May the removals of expired keys be added? Otherwise writes have been refused for so long that no
+ * command is left that may have read the clock earlier. */
+static bool may_note_expired(const struct log *log)
+{
+	return !log_error(log) || !log_is_behind(log);
+}
+
+/* Is there a record to add? */
+static bool is_wanted(const struct log *log, const struct record_batch *batch)
+{
+	return batch->failed || batch->changed ||
+	       (batch->commands && may_note_expired(log));
+}
+
 /* ---- transactions ---------------------------------------------------------------- */
 
 void logged_begin(struct call *call, struct record_batch *batch)
 {
-	call->session->clock.batch = batch;
+	if (!call->session->clock.batch)
+		call->session->clock.batch = batch;
 }
 
 void logged_queued(struct call *call)
@@ -119,32 +159,40 @@ void logged_queued(struct call *call)
 	command_keys(call->store, command, call->argc, call->argv, &set);
 	before = logged_changes(call->store, &set);
 	command->run(call);
-	if (logged_changes(call->store, &set) == before)
-		return;
-	if (call->no_memory) /* as in add() */
-		call->session->clock.batch->failed = true;
-	else
-		record_batch_add(call->session->clock.batch, call->argc,
-				 call->argv);
+	if (logged_changes(call->store, &set) != before)
+		collect(call->session->clock.batch, call);
 }
 
-void logged_end(struct call *call, const struct store_set *set)
+/* Add a batch at once. Return: as log_add() */
+static uint64_t add_batch(struct session *session,
+			  const struct record_batch *batch)
 {
-	struct record_batch *batch = call->session->clock.batch;
 	struct bytes body = { batch->data, batch->used };
-	struct log *log = call->server->log;
+	struct log *log = session->server->log;
 
-	call->session->clock.batch = NULL;
-	if (batch->failed) {
-		log_lose(log);
-		changed(call, set, UINT64_MAX);
-	} else if (batch->commands) {
-		changed(call, set,
-			log_add(log, store_now_ms(&call->session->clock),
-				batch->commands, &body, 0, NULL));
-	} else {
+	if (!batch->failed)
+		return log_add(log, store_now_ms(&session->clock),
+			       batch->commands, &body, 0, NULL);
+	log_lose(log);
+	return UINT64_MAX;
+}
+
+void logged_end(struct call *call, struct record_batch *batch,
+		const struct store_set *set)
+{
+	struct session *session = call->session;
+	uint64_t position = 0;
+
+	if (!session->clock.batch->changed)
 		read_some(call, set);
-	}
+	/* Otherwise logged_add_poll() adds the batch of the session. */
+	if (session->clock.batch != batch)
+		return;
+	session->clock.batch = NULL;
+	if (is_wanted(session->server->log, batch))
+		position = add_batch(session, batch);
+	if (batch->changed)
+		changed(session, set, position);
 	free(batch->data);
 }
 
@@ -160,19 +208,30 @@ static void note_expired(struct store *store, struct store_clock *clock,
 
 	if (clock->batch)
 		record_batch_add(clock->batch, 2, argv);
-	else if (!log_error(log) || !log_is_behind(log))
+	else if (may_note_expired(log))
 		log_add(log, store_now_ms(clock), 1, NULL, 2, argv);
-	/* Otherwise writes have been refused for so long that no such command is left. */
 }
 
-void logged_room_to_read(struct session *session)
+bool logged_must_wait(struct session *session, bool writes)
 {
-	struct log *log = session->server->log;
+	const struct server *server = session->server;
 
-	if (log_is_behind(log) &&
-	    store_count_expiring(session->server->store) &&
-	    log_wait_for_room(log))
+	return log_is_behind(server->log) &&
+	       (writes || store_count_expiring(server->store));
+}
+
+void logged_wait_for_room(struct session *session, bool writes)
+{
+	if (!session->clock.batch && logged_must_wait(session, writes) &&
+	    log_wait_for_room(session->server->log))
 		session->clock.now_ms = 0;
+}
+
+int logged_room_poll(struct session *session, struct skua_task *self,
+		     struct log_waiter *waiter, struct skua_wait *wait)
+{
+	session->clock.now_ms = 0;
+	return log_wait_for_room_poll(session->server->log, self, waiter, wait);
 }
 
 bool logged_sweep(struct server *server, struct stripe *stripe,
@@ -187,12 +246,8 @@ bool logged_sweep(struct server *server, struct stripe *stripe,
 
 const char *logged_refusal(struct session *session, char text[128])
 {
-	struct log *log = session->server->log;
-	int error;
+	int error = log_error(session->server->log);
 
-	if (log_wait_for_room(log))
-		session->clock.now_ms = 0;
-	error = log_error(log);
 	if (!error)
 		return NULL;
 	snprintf(text, 128, "MISCONF Errors writing to the AOF file: %s",
@@ -208,6 +263,42 @@ bool logged_wait(struct session *session)
 		return true;
 	session->need = 0;
 	return log_wait(session->server->log, position);
+}
+
+int logged_wait_poll(struct session *session, struct skua_task *self,
+		     struct log_waiter *waiter, struct skua_wait *wait)
+{
+	int code;
+
+	if (!session->need)
+		return 0;
+	code = log_wait_poll(session->server->log, session->need, self, waiter,
+			     wait);
+	if (code != -EAGAIN && code != -ECANCELED)
+		session->need = 0;
+	return code;
+}
+
+int logged_add_poll(struct session *session, const struct store_set *set,
+		    struct skua_task *self, struct skua_wait *wait)
+{
+	struct record_batch *batch = session->clock.batch;
+	struct log *log = session->server->log;
+	uint64_t position = 0;
+	int code;
+
+	if (!batch || !(batch->commands || batch->failed))
+		return 0;
+	if (is_wanted(log, batch)) {
+		code = log_add_poll(log, store_now_ms(&session->clock), batch,
+				    self, wait, &position);
+		if (code)
+			return code;
+	}
+	if (batch->changed)
+		changed(session, set, position);
+	record_batch_clear(batch);
+	return 0;
 }
 
 bool logged_start(struct server *server, struct log *log)

@@ -10,7 +10,11 @@
  * In mode always, a command also notes how far the log must be durable before the client may
  * have its reply: up to the last change of the stripes that it has used.
  *
- * All functions except logged_sweep() and the last two are called only if the server has a log.
+ * A command in a poll cannot wait for the lock of the log. Its records are collected in the batch
+ * of the session's clock, and logged_add_poll() adds them while the stripes are still locked.
+ *
+ * All functions except logged_sweep(), logged_start() and those after it are called only if the
+ * server has a log.
  */
 #ifndef SKUA_BENCH_KV_LOGGED_H
 #define SKUA_BENCH_KV_LOGGED_H
@@ -37,13 +41,20 @@ void logged_flush(struct call *call);
 /* logged_read_all - a command has read keys of any stripe */
 void logged_read_all(struct call *call);
 
-/* logged_refusal - wait until the log has room for what a command may write. Return: NULL: the
- * command may run; or the error, without "-", in @text */
-const char *logged_refusal(struct session *session, char text[128]);
+/* logged_must_wait - tell whether the log has no room for what a command may write. @writes:
+ * otherwise it may remove expired keys, unless no key has a time to live */
+bool logged_must_wait(struct session *session, bool writes);
 
-/* logged_room_to_read - wait until the log has room for the expired keys that a command may find.
- * If no key has a time to live, return at once */
-void logged_room_to_read(struct session *session);
+/* logged_wait_for_room - wait if logged_must_wait(). In a poll, do nothing: the poll has waited
+ * before it has taken the locks, by logged_room_poll() */
+void logged_wait_for_room(struct session *session, bool writes);
+
+/* logged_room_poll - wait in a poll. Return: as log_wait_for_room_poll() */
+int logged_room_poll(struct session *session, struct skua_task *self,
+		     struct log_waiter *waiter, struct skua_wait *wait);
+
+/* logged_refusal - return NULL: commands may write; or the error, without "-", in @text */
+const char *logged_refusal(struct session *session, char text[128]);
 
 /* logged_sweep - wait until the log, if there is one, has room; then call store_sweep(). In a
  * fiber or a thread */
@@ -52,10 +63,11 @@ bool logged_sweep(struct server *server, struct stripe *stripe,
 
 /* logged_begin, logged_queued, logged_end - the commands of a transaction become one record.
  * logged_queued() runs one command. @set: all stripes of the transaction, whose locks are held.
- * @batch: zeroed */
+ * @batch: zeroed; for a session that has none */
 void logged_begin(struct call *call, struct record_batch *batch);
 void logged_queued(struct call *call);
-void logged_end(struct call *call, const struct store_set *set);
+void logged_end(struct call *call, struct record_batch *batch,
+		const struct store_set *set);
 
 /* logged_start - from now on, add all changes to the log of the server. Return: false: no
  * memory */
@@ -63,5 +75,14 @@ bool logged_start(struct server *server, struct log *log);
 
 /* logged_wait - wait until the replies of a client may be sent. Return: false: they may not */
 bool logged_wait(struct session *session);
+
+/* logged_wait_poll - the same in a poll. Return: as log_wait_poll() */
+int logged_wait_poll(struct session *session, struct skua_task *self,
+		     struct log_waiter *waiter, struct skua_wait *wait);
+
+/* logged_add_poll - add the records of a command that has run in a poll. @set: the stripes, whose
+ * locks are still held. Return: 0; -EAGAIN and -ECANCELED: as log_add_poll() */
+int logged_add_poll(struct session *session, const struct store_set *set,
+		    struct skua_task *self, struct skua_wait *wait);
 
 #endif

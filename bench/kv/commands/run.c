@@ -166,22 +166,46 @@ static bool suits_client(struct session *session, const struct command *command)
 /* Flags of the commands that look for keys: some of these may have expired. */
 #define FINDS (COMMAND_READ | COMMAND_OWN_LOCKS | COMMAND_QUEUED)
 
+/* The flags of a command, with those of the commands that it runs. */
+static unsigned all_flags(const struct session *session,
+			  const struct command *command)
+{
+	unsigned flags = command->flags;
+
+	return flags & COMMAND_QUEUED ? flags | session->transaction.flags
+				      : flags;
+}
+
+bool command_must_wait(struct session *session, size_t argc,
+		       const struct bytes *argv)
+{
+	const struct command *command, *container;
+	unsigned flags;
+
+	if (!log_is_behind(session->server->log))
+		return false;
+	command = command_find_called(argc, argv, &container);
+	flags = command ? all_flags(session, command) : 0;
+	return flags & (COMMAND_WRITE | FINDS) &&
+	       logged_must_wait(session, flags & COMMAND_WRITE);
+}
+
 /* Have the memory and the log room for what the command may write? Waits for room in the log.
  * Return: false: the reply is an error. */
 static bool suits_server(struct session *session, const struct command *command)
 {
+	unsigned flags = all_flags(session, command);
+	bool writes = flags & COMMAND_WRITE;
 	const char *reason = NULL;
-	unsigned flags = command->flags;
 	char text[128];
 
-	if (flags & COMMAND_QUEUED)
-		flags |= session->transaction.flags;
-	if (is_full(session->server, flags))
+	if (is_full(session->server, flags)) {
 		reason = NO_MEMORY;
-	else if (flags & COMMAND_WRITE && session->server->log)
-		reason = logged_refusal(session, text);
-	else if (flags & FINDS && session->server->log)
-		logged_room_to_read(session);
+	} else if (flags & (COMMAND_WRITE | FINDS) && session->server->log) {
+		logged_wait_for_room(session, writes);
+		if (writes)
+			reason = logged_refusal(session, text);
+	}
 	if (reason)
 		refuse(session, command, reason);
 	return !reason;
@@ -223,17 +247,53 @@ void command_keys(const struct store *store, const struct command *command,
 		store_set_add(set, store_key(store, argv[i]).hash);
 }
 
+/* Run a command that uses one stripe. */
+static void run_on_one(struct call *call, bool locked)
+{
+	struct stripe *stripe = store_stripe(call->store, call->key.hash);
+	uint64_t before;
+
+	if (!locked)
+		store_lock(stripe);
+	before = stripe->changes;
+	call->command->run(call);
+	if (call->server->log)
+		logged_one(call, stripe, before);
+	if (!locked)
+		store_unlock(stripe);
+}
+
+/* Run a command that uses the stripes of several keys. */
+static void run_on_many(struct call *call, bool locked)
+{
+	struct store_set set = { .used = 0 };
+	bool logged = call->server->log;
+	uint64_t before;
+
+	if (locked && !logged) {
+		call->command->run(call);
+		return;
+	}
+	command_keys(call->store, call->command, call->argc, call->argv, &set);
+	if (!locked)
+		store_lock_set(call->store, &set);
+	before = logged ? logged_changes(call->store, &set) : 0;
+	call->command->run(call);
+	if (logged)
+		logged_many(call, &set, before);
+	if (!locked)
+		store_unlock_set(call->store, &set);
+}
+
 static void run_locked(struct call *call, const uint64_t *hash)
 {
 	const struct command *command = call->command;
-	bool logged = call->server->log;
-	struct stripe *stripe;
-	uint64_t before;
+	bool locked = call->session->held & HELD_STRIPES;
 
 	if (!command->first ||
 	    command->flags & (COMMAND_ALL_KEYS | COMMAND_OWN_LOCKS)) {
 		command->run(call);
-		if (logged && command->flags & COMMAND_READ)
+		if (call->server->log && command->flags & COMMAND_READ)
 			logged_read_all(call);
 		return;
 	}
@@ -241,30 +301,10 @@ static void run_locked(struct call *call, const uint64_t *hash)
 		call->key = (struct key){ call->argv[1], *hash };
 	else
 		call->key = call_key(call, (size_t)command->first);
-	if (call->session->held & HELD_STRIPES) {
-		command->run(call);
-		return;
-	}
-	if (command->last == command->first || call->argc == 2) {
-		stripe = store_stripe(call->store, call->key.hash);
-		store_lock(stripe);
-		before = stripe->changes;
-		command->run(call);
-		if (logged)
-			logged_one(call, stripe, before);
-		store_unlock(stripe);
-	} else {
-		struct store_set set = { .used = 0 };
-
-		command_keys(call->store, command, call->argc, call->argv,
-			     &set);
-		store_lock_set(call->store, &set);
-		before = logged ? logged_changes(call->store, &set) : 0;
-		command->run(call);
-		if (logged)
-			logged_many(call, &set, before);
-		store_unlock_set(call->store, &set);
-	}
+	if (command->last == command->first || call->argc == 2)
+		run_on_one(call, locked);
+	else
+		run_on_many(call, locked);
 }
 
 static struct call call_of(struct session *session,

@@ -228,7 +228,7 @@ void run_exec(struct call *call)
 			logged_begin(call, &batch);
 		run_queued(call);
 		if (call->server->log)
-			logged_end(call, &set);
+			logged_end(call, &batch, &set);
 		session->held = held;
 	}
 	if (!(held & HELD_STRIPES))

@@ -10,6 +10,12 @@ static void lock(struct log *log)
 	skua_mutex_lock(&log->lock, SKUA_FOREVER_NS);
 }
 
+static int lock_poll(struct log *log, struct skua_task *self,
+		     struct skua_wait *wait)
+{
+	return skua_mutex_lock_poll(self, &log->lock, wait, SKUA_FOREVER_NS);
+}
+
 static void unlock(struct log *log)
 {
 	skua_mutex_unlock(&log->lock);
@@ -62,19 +68,18 @@ void log_lose(struct log *log)
 	unlock(log);
 }
 
-uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
-		 const struct bytes *body, size_t argc,
-		 const struct bytes *argv)
+/* log_add(), with the lock. */
+static uint64_t add(struct log *log, int64_t now_ms, uint32_t commands,
+		    const struct bytes *body, size_t argc,
+		    const struct bytes *argv)
 {
 	size_t size = RECORD_HEADER +
 		      (body ? body->size : record_command_size(argc, argv));
 	uint64_t position;
 	char *at;
 
-	lock(log);
 	if (log->lost || !make_room(&log->adding, size)) {
 		lose(log);
-		unlock(log);
 		return UINT64_MAX;
 	}
 	position = log->added + size;
@@ -90,49 +95,149 @@ uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 	/* In mode always, log_wait() wakes the fiber. */
 	if (log->mode != LOG_ALWAYS || log->adding.used >= LOG_MANY)
 		wake(log);
+	return position;
+}
+
+uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
+		 const struct bytes *body, size_t argc,
+		 const struct bytes *argv)
+{
+	uint64_t position;
+
+	lock(log);
+	position = add(log, now_ms, commands, body, argc, argv);
 	unlock(log);
 	return position;
 }
 
+int log_add_poll(struct log *log, int64_t now_ms,
+		 const struct record_batch *batch, struct skua_task *self,
+		 struct skua_wait *wait, uint64_t *position)
+{
+	struct bytes body = { batch->data, batch->used };
+	int code = lock_poll(log, self, wait);
+
+	if (code)
+		return code;
+	*position = UINT64_MAX;
+	if (batch->failed)
+		lose(log);
+	else
+		*position = add(log, now_ms, batch->commands, &body, 0, NULL);
+	unlock(log);
+	return 0;
+}
+
 /* ---- waits ------------------------------------------------------------------------ */
+
+/* Begin to wait for a position. With the lock. Return: false: the position has been reached, or
+ * nothing can be written */
+static bool begin_wait(struct log *log, struct log_waiter *waiter,
+		       uint64_t position)
+{
+	if (log_is_durable(log, position) || log_error(log))
+		return false;
+	*waiter = (struct log_waiter){ .event = SKUA_EVENT_INIT,
+				       .next = log->waiters,
+				       .need = position,
+				       .listed = true };
+	log->waiters = waiter;
+	log->waiting++;
+	if (log->waiting == 1 || log->waiting >= log->wanted)
+		wake(log);
+	return true;
+}
 
 bool log_wait(struct log *log, uint64_t position)
 {
-	struct log_waiter waiter = { .event = SKUA_EVENT_INIT,
-				     .need = position };
+	struct log_waiter waiter;
+	bool waits;
 
 	if (log_is_durable(log, position))
 		return true;
 	lock(log);
-	if (log_is_durable(log, position) || log_error(log)) {
-		unlock(log);
-		return log_is_durable(log, position);
-	}
-	waiter.next = log->waiters;
-	log->waiters = &waiter;
-	log->waiting++;
-	if (log->waiting == 1 || log->waiting >= log->wanted)
-		wake(log);
+	waits = begin_wait(log, &waiter, position);
 	unlock(log);
+	if (!waits)
+		return log_is_durable(log, position);
 	skua_event_wait(&waiter.event, SKUA_FOREVER_NS);
 	return waiter.granted;
 }
 
+int log_wait_poll(struct log *log, uint64_t position, struct skua_task *self,
+		  struct log_waiter *waiter, struct skua_wait *wait)
+{
+	bool waits;
+	int code;
+
+	if (!waiter->listed) {
+		if (!skua_wait_armed(wait) && log_is_durable(log, position))
+			return 0;
+		code = lock_poll(log, self, wait);
+		if (code)
+			return code;
+		waits = begin_wait(log, waiter, position);
+		unlock(log);
+		if (!waits)
+			return log_is_durable(log, position) ? 0 : -EIO;
+	}
+	code = skua_event_wait_poll(self, &waiter->event, wait,
+				    SKUA_FOREVER_NS);
+	if (code)
+		return code;
+	waiter->listed = false;
+	return waiter->granted ? 0 : -EIO;
+}
+
+/* Begin to wait for room. With the lock. Return: false: there is room, or nothing can be
+ * written */
+static bool begin_wait_for_room(struct log *log, struct log_waiter *waiter)
+{
+	if (log->adding.used < LOG_BEHIND || log_error(log))
+		return false;
+	*waiter = (struct log_waiter){ .event = SKUA_EVENT_INIT,
+				       .next = log->behind,
+				       .listed = true };
+	log->behind = waiter;
+	wake(log);
+	return true;
+}
+
 bool log_wait_for_room(struct log *log)
 {
-	struct log_waiter waiter = { .event = SKUA_EVENT_INIT };
+	struct log_waiter waiter;
+	bool waits;
 
 	if (!log_is_behind(log))
 		return false;
 	lock(log);
-	if (log->adding.used < LOG_BEHIND || log_error(log)) {
-		unlock(log);
-		return false;
-	}
-	waiter.next = log->behind;
-	log->behind = &waiter;
-	wake(log);
+	waits = begin_wait_for_room(log, &waiter);
 	unlock(log);
-	skua_event_wait(&waiter.event, SKUA_FOREVER_NS);
-	return true;
+	if (waits)
+		skua_event_wait(&waiter.event, SKUA_FOREVER_NS);
+	return waits;
+}
+
+int log_wait_for_room_poll(struct log *log, struct skua_task *self,
+			   struct log_waiter *waiter, struct skua_wait *wait)
+{
+	bool waits;
+	int code;
+
+	if (!waiter->listed) {
+		if (!skua_wait_armed(wait) && !log_is_behind(log))
+			return 0;
+		code = lock_poll(log, self, wait);
+		if (code)
+			return code;
+		waits = begin_wait_for_room(log, waiter);
+		unlock(log);
+		if (!waits)
+			return 0;
+	}
+	code = skua_event_wait_poll(self, &waiter->event, wait,
+				    SKUA_FOREVER_NS);
+	if (!code)
+		waiter->listed = false;
+	return code;
 }

@@ -51,15 +51,17 @@ struct log_buffer {
 };
 
 /**
- * struct log_waiter - waits for a position; the caller has it on its stack
+ * struct log_waiter - waits for a position, or for room; it must stay in place until the wait is
+ *                     over
  * @need: the position
  * @granted: the position was reached; valid when the event is set
+ * @listed: for the forms _poll: the wait has begun
  */
 struct log_waiter {
 	struct skua_event event;
 	struct log_waiter *next;
 	uint64_t need;
-	bool granted;
+	bool granted, listed;
 };
 
 /**
@@ -145,6 +147,18 @@ uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 		 const struct bytes *body, size_t argc,
 		 const struct bytes *argv);
 
+/**
+ * log_add_poll - add a record, or lose it, in a poll. As log_add()
+ * @batch: the commands; if it has failed, the record is lost
+ * @position: receives what log_add() returns
+ *
+ * Return: 0; -EAGAIN: return SKUA_PENDING, and call it again; -ECANCELED: the task was cancelled,
+ * and cannot wait: call it again later.
+ */
+int log_add_poll(struct log *log, int64_t now_ms,
+		 const struct record_batch *batch, struct skua_task *self,
+		 struct skua_wait *wait, uint64_t *position);
+
 /* log_lose - report a record that is missing because there was no memory for it, or for the
  * whole of its command. As log_add() */
 void log_lose(struct log *log);
@@ -174,6 +188,12 @@ static inline bool log_is_durable(const struct log *log, uint64_t position)
  * without locks. Return: false: it has not, and nothing can be written */
 bool log_wait(struct log *log, uint64_t position);
 
+/* log_wait_poll - the same in a poll. @waiter: zeroed before the first wait. Return: 0: the
+ * position has reached the disk; -EIO: it has not, and nothing can be written; -EAGAIN and
+ * -ECANCELED: as log_add_poll() */
+int log_wait_poll(struct log *log, uint64_t position, struct skua_task *self,
+		  struct log_waiter *waiter, struct skua_wait *wait);
+
 /* log_is_behind - tell whether so many bytes wait to be written that writers should wait. Any
  * thread. */
 static inline bool log_is_behind(const struct log *log)
@@ -188,5 +208,10 @@ static inline bool log_is_behind(const struct log *log)
 /* log_wait_for_room - wait once if too many bytes wait to be written. As log_wait(). Return:
  * whether it has waited */
 bool log_wait_for_room(struct log *log);
+
+/* log_wait_for_room_poll - the same in a poll. @waiter: as for log_wait_poll(). Return: 0: it has
+ * waited, or need not wait; -EAGAIN and -ECANCELED: as log_add_poll() */
+int log_wait_for_room_poll(struct log *log, struct skua_task *self,
+			   struct log_waiter *waiter, struct skua_wait *wait);
 
 #endif

@@ -51,6 +51,21 @@ void record_batch_add(struct record_batch *batch, size_t argc,
 	batch->commands++;
 }
 
+/* A batch with more room gives it back. A guess. */
+#define KEPT 4096u
+
+void record_batch_clear(struct record_batch *batch)
+{
+	struct record_batch empty = { .data = batch->data,
+				      .room = batch->room };
+
+	if (empty.room > KEPT) {
+		free(empty.data);
+		empty = (struct record_batch){ .data = NULL };
+	}
+	*batch = empty;
+}
+
 static size_t left(const struct record_reader *reader)
 {
 	return (size_t)(reader->end - reader->next);

@@ -66,18 +66,25 @@ char *record_put_header(char *at, int64_t now_ms, uint32_t commands);
  * it */
 char *record_put_command(char *at, size_t argc, const struct bytes *argv);
 
-/* struct record_batch - the commands of a record that come one after the other; zeroed at
- * first. @failed: there was no memory for one, or for the whole of what it does */
+/**
+ * struct record_batch - the commands of a record that come one after the other; zeroed at first
+ * @failed: there was no memory for one, or for the whole of what it does
+ * @changed: a client has changed something; otherwise, keys have only expired
+ */
 struct record_batch {
 	char *data;
 	size_t used, room;
 	uint32_t commands;
-	bool failed;
+	bool failed, changed;
 };
 
 /* record_batch_add - add a command */
 void record_batch_add(struct record_batch *batch, size_t argc,
 		      const struct bytes *argv);
+
+/* record_batch_clear - forget the commands, and keep the memory for the next ones unless it is
+ * large */
+void record_batch_clear(struct record_batch *batch);
 
 /**
  * struct record_reader - takes records apart; set @next and @end, and zero the rest

@@ -95,7 +95,8 @@ struct garbage {
  * @now_ms: the time; 0: not read yet
  * @garbage: receives large values of keys that have expired or are replaced, which take long
  *           to free; NULL: they are freed at once
- * @batch: for on_expired() of the store
+ * @batch: collects records for the log, also of keys that have expired; NULL: they are added at
+ *         once
  */
 struct store_clock {
 	int64_t now_ms;
