@@ -10,13 +10,15 @@ have what it had before: the largest count of its descriptors, threads and mappi
 largest of its resident memory, in the last quarter of the rounds may exceed those of the
 quarter before by no more than TOLERANCES. Memory is compared from SETTLED_S on.
 
-SKUA_SOAK_SECONDS is how long it runs (600). OPTIONS are the server's.
+SKUA_SOAK_SECONDS is how long it runs (600). OPTIONS are the server's. The blocks of its log are
+given back to the disk after each round: nobody reads them, and there would be tens of gigabytes.
 """
 
 import os
 import random
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -220,7 +222,17 @@ def check_growth(samples):
             raise AssertionError(f"{name}: {last - before} more; {most} are allowed")
 
 
-def soak(program, options):
+def give_back(folder):
+    """Give the blocks of the files in a folder back, except for the last ones."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        size = (os.path.getsize(path) - (1 << 20)) >> 12 << 12
+        if size > 0:
+            subprocess.run(["fallocate", "--punch-hole", "--offset", "0", "--length", str(size),
+                            path], check=True)  # fmt: skip
+
+
+def soak(program, options, folder=None):
     samples, steps = [], 0
     with Server(program, *options) as server, Client(server.port) as client:
         end = time.monotonic() + SECONDS
@@ -228,6 +240,8 @@ def soak(program, options):
             steps += play(server.port, len(samples))
             alone(client)
             samples.append(count(server))
+            if folder:
+                give_back(folder)
         assert server.process.poll() is None, "the server has ended"
     check_growth(samples)
     print(f"soak: {steps} steps of clients in {SECONDS:.0f} s, {len(samples)} rounds, flat")
@@ -237,7 +251,7 @@ def main():
     program, *options = sys.argv[1:]
     if "--append" in " ".join(options):
         with tempfile.TemporaryDirectory() as folder:
-            soak(program, [*options, "--dir", folder])
+            soak(program, [*options, "--dir", folder], folder)
     else:
         soak(program, options)
 
