@@ -48,7 +48,7 @@ bool connection_room(struct connection *c)
 	size_t used = c->end - c->begin;
 
 	/* The wait for the next request is no part of any request. */
-	skua_task_set_label(used ? "half a request" : NULL);
+	session_label(&c->session, used ? "half a request" : NULL);
 	if (used == 0) {
 		c->begin = c->end = 0;
 		resp_parser_shrink(&c->parser);

@@ -397,6 +397,8 @@ static enum skua_poll poll_connection(struct skua_task *self)
 {
 	struct task *t = SKUA_CONTAINER_OF(self, struct task, task);
 
+	if (t->c.session.label)
+		skua_task_set_label(t->c.session.label);
 	while (true) {
 		switch (t->step(t)) {
 		case WAIT:

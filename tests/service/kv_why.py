@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: MIT
-"""kv_why.py SKUA_KV SKUA - `skua why` names the cause of slow requests of skua-kv
+"""kv_why.py SKUA SKUA_KV [--tasks] - `skua why` names the cause of slow requests of skua-kv
 
 Each case prepares one cause of delay, and looks for it among the slowest requests. It asserts
 the cause that is named, not how long anything took. On a busy machine other
@@ -19,13 +19,16 @@ from kv_cases import expect
 from kv_wire import Client, Server, encode
 
 TRIES = 8
+SKUA, PROGRAM, *OPTIONS = sys.argv[1:]
+# The tasks of the connections, as the tools name them.
+CONNECTION = "poll_connection" if "--tasks" in OPTIONS else "serve"
 
 
 def why(pid, *options):
     """Return what `skua why` tells of the process."""
     done = subprocess.run(
-        [sys.argv[2], "why", "--pid", str(pid), "--for", "0.3", "--slowest", "100", "--json",
-         "--type", "serve", *options],
+        [SKUA, "why", "--pid", str(pid), "--for", "0.3", "--slowest", "100", "--json",
+         "--type", CONNECTION, *options],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     expect(done.returncode == 0, f"skua why: {done.stderr}")
@@ -95,22 +98,22 @@ def fill(server):
             client.run("RPUSH", "large", *["x" * 10] * 1000)
 
 
-def slow_command(program):
+def slow_command():
     """Requests wait behind a long command of another client, on the same worker."""
-    with Server(program, "--workers", "1") as server:
+    with Server(PROGRAM, *OPTIONS, "--workers", "1") as server:
         fill(server)
         with Load(server, ("LRANGE", "large", "0", "-1"), ("GET", "a"), ("GET", "b")):
             return names(
                 server, "LRANGE",
-                lambda slow, reason: reason["culprit"] == "serve"
+                lambda slow, reason: reason["culprit"] == CONNECTION
                 and reason["label"] == "lrange" and reason["kind"] == "queued"
                 and (not slow or slow["label"] == "get"),
             )  # fmt: skip
 
 
-def lock(program):
+def lock():
     """A short command waits for the lock of a key, which a long one holds."""
-    with Server(program, "--workers", "2") as server:
+    with Server(PROGRAM, *OPTIONS, "--workers", "2") as server:
         fill(server)
         with Load(server, ("LRANGE", "large", "0", "-1"), ("LRANGE", "large", "0", "-1"),
                   ("LLEN", "large")):  # fmt: skip
@@ -118,14 +121,30 @@ def lock(program):
                 server, "the lock of the list",
                 lambda slow, reason: slow and slow["label"] == "llen"
                 and reason["kind"] == "waited" and reason["lock"]["kind"] == "mutex"
-                and (reason["culprit"], reason["label"]) == ("serve", "lrange"),
+                and (reason["culprit"], reason["label"]) == (CONNECTION, "lrange"),
             )  # fmt: skip
 
 
-def sync(program):
+def chain():
+    """A command waits for one that has its lock, and waits for the lock of another key."""
+    with Server(PROGRAM, *OPTIONS, "--workers", "2") as server:
+        fill(server)
+        with Load(server, ("LRANGE", "large", "0", "-1"), ("EXISTS", "large", *"abcdefgh"),
+                  ("DEL", *"abcdefgh"), ("LLEN", "a"), ("LLEN", "b")):  # fmt: skip
+            texts = {}
+            for _ in range(TRIES):
+                for _, reason in reasons(why(server.process.pid)):
+                    if reason["culprit"] == CONNECTION and "waited itself" in reason["text"]:
+                        texts[reason["label"]] = reason["text"]
+                expect(None not in texts, f"a holder without a label: {texts.get(None)}")
+        expect("exists" in texts, f"no command waits for EXISTS: {texts}")
+        return texts["exists"]
+
+
+def sync():
     """A change waits until the log is on the disk."""
     with tempfile.TemporaryDirectory() as folder:
-        with Server(program, "--workers", "2", "--append", "always", "--dir",
+        with Server(PROGRAM, *OPTIONS, "--workers", "2", "--append", "always", "--dir",
                     folder) as server:  # fmt: skip
             with Load(server, ("SET", "a", "b"), ("SET", "c", "d")):
                 return names(
@@ -136,10 +155,10 @@ def sync(program):
                 )  # fmt: skip
 
 
-def preemption(program):
+def preemption():
     """Another program has the CPU of the only worker."""
     cpu = min(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as folder, Server(program, "--workers", "1") as server:
+    with tempfile.TemporaryDirectory() as folder, Server(PROGRAM, *OPTIONS, "--workers", "1") as server:
         for task in os.listdir(f"/proc/{server.process.pid}/task"):
             os.sched_setaffinity(int(task), {cpu})
         path = os.path.join(folder, "busy_loop")
@@ -161,9 +180,9 @@ def preemption(program):
             busy.wait()
 
 
-def half(program):
+def half():
     """A client sends the rest of its request late."""
-    with Server(program, "--workers", "1") as server, Client(server.port) as client:
+    with Server(PROGRAM, *OPTIONS, "--workers", "1") as server, Client(server.port) as client:
         stop = threading.Event()
 
         def drip():
@@ -198,9 +217,9 @@ def prefer():
 def main():
     failed = 0
     prefer()
-    for case in (slow_command, lock, sync, preemption, half):
+    for case in (slow_command, lock, chain, sync, preemption, half):
         try:
-            print(f"{case.__name__}: {case(sys.argv[1])}")
+            print(f"{case.__name__}: {case()}")
         except Exception as error:  # noqa: the other cases run as well
             failed += 1
             print(f"{case.__name__}: {type(error).__name__}: {error}")

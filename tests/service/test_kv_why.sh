@@ -8,5 +8,5 @@ set -uo pipefail
 source "$(dirname "$0")/kv.sh"
 
 skua=$(built bpf/skua) || exit
-python3 -B "$here/kv_why.py" "$kv" "$skua" || failed=1
+python3 -B "$here/kv_why.py" "$skua" "$kv" "${options[@]}" || failed=1
 finish_kv

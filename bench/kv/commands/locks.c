@@ -8,7 +8,7 @@ static unsigned held(unsigned flags)
 	       (flags & COMMAND_CLIENTS ? HELD_CLIENTS : 0);
 }
 
-unsigned command_locks(const struct session *session, size_t argc,
+unsigned command_locks(struct session *session, size_t argc,
 		       const struct bytes *argv, struct store_set *set)
 {
 	const struct transaction *transaction = &session->transaction;
@@ -16,6 +16,8 @@ unsigned command_locks(const struct session *session, size_t argc,
 	const struct command *command =
 		command_find_called(argc, argv, &container);
 
+	if (command)
+		session_label(session, command->name);
 	/* Many commands end the watches, among them EXEC, also if it fails. */
 	transaction_watched(session, set);
 	if (!command || !command_arity_fits(command, argc) ||

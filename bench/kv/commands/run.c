@@ -219,7 +219,7 @@ static const struct command *permitted(struct session *session, size_t argc,
 
 	if (!command)
 		return NULL;
-	skua_task_set_label(command->name);
+	session_label(session, command->name);
 	return arity_fits(session, command, argc) &&
 			       suits_client(session, command) &&
 			       suits_server(session, command)

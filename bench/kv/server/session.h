@@ -7,6 +7,8 @@
 #ifndef SKUA_BENCH_KV_SESSION_H
 #define SKUA_BENCH_KV_SESSION_H
 
+#include <skua/task.h>
+
 #include "bench/kv/resp/parse.h"
 #include "bench/kv/server/mail.h"
 #include "bench/kv/server/pubsub.h"
@@ -113,6 +115,7 @@ static inline size_t watched_memory(size_t key_bytes)
  * @name, @library, @library_version: under the lock of the list
  * @commands, @active_s, @command, @version (of the protocol): written by the session, and
  *     read by others without order
+ * @label: what the session does, for the tools; NULL: it waits for the next request
  * @closing: the connection ends when its replies have been sent
  * @held: locks that are held for the command: HELD_*
  * @subscriptions, @mailbox: see pubsub.h
@@ -131,6 +134,7 @@ struct session {
 	uint64_t commands;
 	const struct command *command;
 	uint64_t version;
+	const char *label;
 	bool authenticated, closing;
 	unsigned held;
 	struct reply reply;
@@ -169,6 +173,14 @@ void clients_visited(struct server *server, struct clients_cursor *cursor);
 
 /* session_begin - add a session to the list. Return: false: there is no room */
 bool session_begin(struct server *server, struct session *session);
+
+/* session_label - set the label of a session, and of the task that calls this. A poll task loses
+ * it at the end of each poll, and sets it again */
+static inline void session_label(struct session *session, const char *label)
+{
+	session->label = label;
+	skua_task_set_label(label);
+}
 
 /* session_end - drop all that a session has, and remove it from the list */
 void session_end(struct session *session);
