@@ -218,36 +218,50 @@ def errors_in_transactions(folder):
 # --- kill -9 ------------------------------------------------------------------------
 
 
-class Writer(threading.Thread):
-    """Writes numbers until the server is gone: to a counter, to a list, to two keys in one
-    transaction. @sent and @acknowledged are the last numbers."""
+class Player(threading.Thread):
+    """Repeats play() until the server is gone. @seen: the last counts of writers, by number"""
 
-    def __init__(self, number):
+    def __init__(self, server):
         super().__init__()
-        self.number = number
-        self.sent = self.acknowledged = 0
+        self.server = server
         self.seen = {}
         self.error = None
-        self.server = None
-
-    def begin(self, server):
-        again = Writer(self.number)
-        again.server = server
-        again.sent, again.acknowledged = self.sent, self.acknowledged
-        again.start()
-        return again
 
     def run(self):
         try:
             with self.server.client() as client:
                 while True:
-                    self.write(client)
+                    self.play(client)
         except (EOFError, OSError):
             pass
         except Exception as error:  # noqa: the main thread raises it
             self.error = error
 
-    def write(self, client):
+
+class Reader(Player):
+    """Sees what the writers change, and changes nothing: it waits only for their records."""
+
+    def play(self, client):
+        for i in range(4):
+            self.seen[i] = int(parse(client.run("GET", f"count{i}")) or 0)
+
+
+class Writer(Player):
+    """Writes numbers: to a counter, to a list, to two keys in one transaction. @sent and
+    @acknowledged are the last numbers."""
+
+    def __init__(self, number, server=None):
+        super().__init__(server)
+        self.number = number
+        self.sent = self.acknowledged = 0
+
+    def begin(self, server):
+        again = Writer(self.number, server)
+        again.sent, again.acknowledged = self.sent, self.acknowledged
+        again.start()
+        return again
+
+    def play(self, client):
         me, batch = self.number, random.randrange(1, 17)
         commands = []
         for i in range(self.sent + 1, self.sent + batch + 1):
@@ -271,7 +285,7 @@ class Writer(threading.Thread):
             self.acknowledged = number
         self.seen[other] = int(parse(client.read()) or 0)
 
-    def check(self, client, writers):
+    def check(self, client, players):
         """The values of the server are those of a number that may be the last one."""
         me, lost = self.number, "acknowledged and lost"
         count = int(parse(client.run("GET", f"count{me}")) or 0)
@@ -283,8 +297,8 @@ class Writer(threading.Thread):
             expect(value >= self.acknowledged, f"{what}{me}: {value} < {self.acknowledged}: {lost}")
             expect(value <= self.sent, f"{what}{me}: {value} > {self.sent}")
         equal(y, x, f"a half of a transaction: y{me}")
-        for writer in writers:
-            seen = writer.seen.get(me, 0)
+        for player in players:
+            seen = player.seen.get(me, 0)
             expect(count >= seen, f"count{me}: {count}, but another client has seen {seen}")
         # Go on from one number.
         self.sent = self.acknowledged = max(count, len(items), x)
@@ -308,17 +322,19 @@ def no_ring(server):
 
 def kills(folder):
     """A server that is killed under load has all that it has acknowledged."""
-    writers = [Writer(i) for i in range(4)]
+    writers, reader = [Writer(i) for i in range(4)], Reader(None)
     total, torn = 0, 0
     for i in range(KILLS + 1):
         with Server(folder, "always") as server:
             torn += "cut off" in server.said()
             with server.client() as client:
                 for writer in writers:
-                    writer.check(client, writers)
+                    writer.check(client, [*writers, reader])
             if i == KILLS:
                 break
             before = sum(writer.acknowledged for writer in writers)
+            reader = Reader(server)
+            reader.start()
             writers = [writer.begin(server) for writer in writers]
             end = time.monotonic() + kv_wire.HANG_S
             while sum(writer.acknowledged for writer in writers) == before:
@@ -327,14 +343,14 @@ def kills(folder):
             no_ring(server)
             time.sleep(random.uniform(0, 0.1))
             server.kill()
-            for writer in writers:
-                writer.join()
-                if writer.error:
-                    raise writer.error
+            for player in (*writers, reader):
+                player.join()
+                if player.error:
+                    raise player.error
             total += sum(writer.acknowledged for writer in writers) - before
         if i % 20 == 19:
             os.unlink(os.path.join(folder, LOG))
-            writers = [Writer(i) for i in range(4)]
+            writers, reader = [Writer(i) for i in range(4)], Reader(None)
     expect(total >= KILLS, f"only {total} transactions were acknowledged")
     if "SKUA_KV_TIMES" in os.environ:
         print(f"{KILLS} kills, {total} transactions acknowledged, {torn} torn logs, 0 lost")
