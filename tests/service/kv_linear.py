@@ -8,6 +8,10 @@ times, so that all replies are those of the commands in that order. The keys for
 MGET and transactions use both keys of a pair, and no command uses two pairs. So each pair is
 checked alone: a history is linearizable if that of each object is.
 
+These clients are slow: a command of two keys is seldom in the middle of its work when another one
+begins. So other clients set all of many keys, and read all of them, for which the server takes
+longer than they do: no reply may show keys of two commands.
+
 With a log in mode always, the server is killed meanwhile. After the next start, the effect of
 each operation that had a reply must be there. An operation without a reply must have its whole
 effect, or none.
@@ -398,6 +402,93 @@ def histories(server):
         print(f"{total} operations, {overlaps(notes)} overlap that of another client")
 
 
+# --- many keys -------------------------------------------------------------------------
+
+KEYS = [f"many{i}" for i in range(1000)]
+WRITERS, READERS = 2, 2
+DIGITS = 12
+
+
+def same_values(value):
+    """The reply of MGET if all keys have a value."""
+    return b"*%d\r\n" % len(KEYS) + b"$%d\r\n%s\r\n" % (DIGITS, value) * len(KEYS)
+
+
+def write_many(port, i, stop, pipe):
+    """Set all keys to the same value, by MSET and by EXEC in turn. Values begin with the number of
+    the writer, and grow."""
+    del pipe
+    with Client(port) as client:
+        template = encode("MSET", *(word for key in KEYS for word in (key, "v" * DIGITS)))
+        half = len(KEYS) // 2
+        halves = b"".join(encode("MSET", *(word for key in keys for word in (key, "v" * DIGITS)))
+                          for keys in (KEYS[half:], KEYS[:half]))
+        both = ((template, 1), (encode("MULTI") + halves + encode("EXEC"), 4))
+        turn = 0
+        while not stop.is_set():
+            data, replies = both[turn % 2]
+            turn += 1
+            client.send(data.replace(b"v" * DIGITS, b"%d%0*d" % (i, DIGITS - 1, turn)))
+            for _ in range(replies):
+                expect(client.read()[:1] in b"+*", "a write of many keys failed")
+
+
+def read_many(port, i, stop, pipe):
+    """Tell how many values were seen, or what was wrong."""
+    request, size, last, seen = encode("MGET", *KEYS), len(same_values(b"v" * DIGITS)), {}, set()
+    with Client(port) as client:
+        for _ in range(OPERATIONS):
+            client.send(request)
+            data = b""
+            while len(data) < size:
+                more = client.socket.recv(size - len(data))
+                expect(more, "the server has left")
+                data += more
+            value = data[data.index(b"$"):].split(b"\r\n")[1]
+            if data != same_values(value):
+                got = set(parse(data))
+                pipe.send(f"reader {i}: MGET shows the keys of {len(got)} commands: {got}")
+                return
+            writer = value[:1]
+            if value < last.get(writer, value):
+                pipe.send(f"reader {i}: {value} after {last[writer]}")
+                return
+            last[writer] = value
+            seen.add(value)
+    del stop
+    pipe.send(len(seen))
+
+
+def many_keys(server):
+    """MSET, MGET and EXEC of many keys show all of a command, or nothing."""
+    stop = processes.Event()
+    with Client(server.port) as client:
+        client.run("MSET", *(word for key in KEYS for word in (key, "0" * DIGITS)))
+    started = []
+    for i in range(WRITERS + READERS):
+        mine, other = processes.Pipe(duplex=False)
+        process = processes.Process(target=write_many if i < WRITERS else read_many,
+                                    args=(server.port, i + 1, stop, other))
+        process.start()
+        other.close()
+        started.append((process, mine))
+    try:
+        results = [mine.recv() for _, mine in started[WRITERS:]]
+    finally:
+        stop.set()
+    for process, _ in started:
+        process.join()
+        expect(process.exitcode == 0, f"a client has failed: {process.exitcode}")
+    for result in results:
+        expect(isinstance(result, int), result)
+        expect(result > 1, "a reader has seen no change")
+    if "SKUA_KV_TIMES" in os.environ:
+        print(f"values that each reader has seen: {results}")
+
+
+# --- with kills ------------------------------------------------------------------------
+
+
 def commands(client):
     """Return the number of commands that the server has run, with this one."""
     info = client.run("INFO", "stats")
@@ -433,4 +524,5 @@ def crashes(program, options):
 
 
 if __name__ == "__main__":
-    kv_cases.main([checker_knows, histories, crashes], alone=[histories, crashes])
+    kv_cases.main([checker_knows, histories, many_keys, crashes],
+                  alone=[histories, many_keys, crashes])
