@@ -213,9 +213,11 @@ def check_growth(samples):
     """Compare the largest of the last quarter with the largest of the one before."""
     size = len(samples) // QUARTERS
     for name, most in TOLERANCES.items():
-        values = [sample[name] for sample in samples]
-        before, last = max(values[-2 * size : -size]), max(values[-size:])
-        print(f"{name}: {values[0]} after the first round, {before} and {last} in the last quarters")
+        values = [sample[name] for sample in samples[len(samples) - QUARTERS * size :]]
+        largest = [max(values[i : i + size]) for i in range(0, len(values), size)]
+        before, last = largest[-2:]
+        print(f"{name}: {samples[0][name]} after the first round, largest of each quarter: "
+              + " ".join(map(str, largest)))  # fmt: skip
         if name == "resident bytes" and SECONDS < SETTLED_S:
             print(f"not compared: memory settles in {SETTLED_S} s")
         elif last > before + most:
