@@ -57,13 +57,13 @@ struct top_kind {
  * @task: 0: none
  * @number: tasks polled up to then, which identifies the poll
  * @first_ns, @last_ns: times of the first and last scan that saw it
- * @type, @poll: of the task, if @known
+ * @type, @poll: of the task, if @known; @label: of a fiber, as in struct target_now
  * @known: @type and @poll could be read
  * @begun: it began before the first scan, so its length is not known */
 struct top_poll {
 	uint64_t task, number;
 	uint64_t first_ns, last_ns;
-	uint64_t type, poll;
+	uint64_t type, poll, label;
 	bool known;
 	bool begun;
 };
@@ -115,6 +115,12 @@ void top_end(struct top_runtime *runtime);
 /* top_kind_name - write the name of the kind to @name, TARGET_NAME bytes */
 void top_kind_name(struct target *target, const struct top_kind *kind,
 		   char *name);
+
+/* top_poll_name - write the name and the label of the poll, which is known: "serve (get)". @text:
+ * TOP_POLL_NAME bytes */
+#define TOP_POLL_NAME (2 * TARGET_NAME + 4)
+void top_poll_name(struct target *target, const struct top_poll *poll,
+		   char *text);
 
 /* top_share - return the kind's share of the busy time of all workers, 0 to
  * 1 */

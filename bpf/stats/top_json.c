@@ -5,6 +5,7 @@
 
 #include "bpf/cli/json.h"
 #include "bpf/stats/top.h"
+#include "bpf/target/target_text.h"
 
 static json_t *real_or_null(double value)
 {
@@ -25,12 +26,14 @@ static json_t *rates_json(const struct top_rates *rates)
  * read. */
 static json_t *doing_json(struct target *target, const struct top_poll *poll)
 {
-	char name[TARGET_NAME];
+	char name[TARGET_NAME], label[TARGET_NAME];
 
 	if (!poll->task || !poll->known)
 		return json_null();
 	target_name(target, poll->type, poll->poll, name);
-	return json_pack("{s:s, s:o, s:b, s:o}", "name", name, "ns",
+	target_text(target, poll->label, label);
+	return json_pack("{s:s, s:s?, s:o, s:b, s:o}", "name", name, "label",
+			 label[0] ? label : NULL, "ns",
 			 json_count(poll->last_ns - poll->first_ns), "longer",
 			 poll->begun, "poll", json_count(poll->number));
 }

@@ -131,11 +131,11 @@ static void print_hogs(FILE *file, struct target *target,
 {
 	for (unsigned i = 0; i < runtime->kind_count; i++) {
 		const struct top_kind *kind = &runtime->kinds[i];
-		char name[TARGET_NAME], text[32];
+		char name[TOP_POLL_NAME], text[32];
 
 		if (kind->in_ns == 0)
 			continue;
-		top_kind_name(target, kind, name);
+		top_poll_name(target, &runtime->polls[kind->in_worker], name);
 		fprintf(file, "%sworker %u is in one poll of %s for %s%s%s\n",
 			bold ? "\033[1m" : "", kind->in_worker, name,
 			kind->in_longer ? "more than " : "",
@@ -146,25 +146,25 @@ static void print_hogs(FILE *file, struct target *target,
 
 /* ---- workers --------------------------------------------------------------- */
 
-/* Add what a worker does, as "http_read 12 ms". The time is known if two scans
- * saw the same poll. */
+/* Add what a worker does, as "http_read 12 ms" or "serve (get) 12 ms". The time is known if two
+ * scans saw the same poll. */
 static void add_doing(struct table *table, struct target *target,
 		      const struct top_runtime *runtime, unsigned index)
 {
 	const struct top_poll *poll = &runtime->polls[index];
-	char name[TARGET_NAME], text[32];
+	char name[TOP_POLL_NAME], text[32];
 
 	if (!poll->task || !poll->known) {
 		table_add(table, "%s", poll->task ? "(a short poll)" : "");
 		return;
 	}
-	target_name(target, poll->type, poll->poll, name);
+	top_poll_name(target, poll, name);
 	if (poll->last_ns > poll->first_ns)
-		table_add(table, "%.50s %s%s", name, poll->begun ? ">" : "",
+		table_add(table, "%.60s %s%s", name, poll->begun ? ">" : "",
 			  text_time(text,
 				    (double)(poll->last_ns - poll->first_ns)));
 	else
-		table_add(table, "%s", name);
+		table_add(table, "%.60s", name);
 }
 
 static void add_worker(struct table *table, struct target *target,

@@ -5,6 +5,7 @@
 
 #include "bpf/cli/sorted.h"
 #include "bpf/stats/top.h"
+#include "bpf/target/target_text.h"
 
 /* ---- kinds ----------------------------------------------------------------- */
 
@@ -84,6 +85,7 @@ static void follow(struct top_poll *poll, const struct target_now *now)
 	if (now->poll) {
 		poll->type = now->type;
 		poll->poll = now->poll;
+		poll->label = now->label;
 		poll->known = true;
 	}
 }
@@ -408,4 +410,15 @@ void top_kind_name(struct target *target, const struct top_kind *kind,
 		target_name(target, kind->type, kind->poll, name);
 	else
 		snprintf(name, TARGET_NAME, "%s", others[kind->what]);
+}
+
+void top_poll_name(struct target *target, const struct top_poll *poll,
+		   char *text)
+{
+	char name[TARGET_NAME], label[TARGET_NAME];
+
+	target_name(target, poll->type, poll->poll, name);
+	target_text(target, poll->label, label);
+	snprintf(text, TOP_POLL_NAME, "%s%s%s%s", name, label[0] ? " (" : "",
+		 label, label[0] ? ")" : "");
 }

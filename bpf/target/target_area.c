@@ -313,25 +313,42 @@ static bool read_field(const struct target_memory *memory, uint64_t task,
 	       target_copy(memory, address, out, bytes) == 0;
 }
 
+static bool is_fiber(const struct target_memory *memory,
+		     const struct target_runtime *runtime, uint64_t task)
+{
+	uint32_t flags = 0;
+
+	return runtime->task_flags &&
+	       read_field(memory, task, runtime->task_flags, &flags,
+			  sizeof(flags)) &&
+	       (flags & AREA_TASK_FIBER);
+}
+
+static void read_label(const struct target_memory *memory,
+		       const struct target_runtime *runtime, uint64_t task,
+		       uint64_t *label)
+{
+	if (!runtime->fiber_label || !is_fiber(memory, runtime, task) ||
+	    !read_field(memory, task, runtime->fiber_label, label,
+			sizeof(*label)))
+		*label = 0;
+}
+
 void target_area_task(const struct target_memory *memory,
 		      const struct target_runtime *runtime, uint64_t task,
 		      uint64_t *type, uint64_t *poll)
 {
 	uint64_t at = runtime->task_poll;
-	uint32_t flags = 0;
 
-	if (runtime->task_flags &&
-	    read_field(memory, task, runtime->task_flags, &flags,
-		       sizeof(flags)) &&
-	    (flags & AREA_TASK_FIBER))
+	if (is_fiber(memory, runtime, task))
 		at = runtime->fiber_fn;
 	if (!read_field(memory, task, at, poll, sizeof(*poll)) ||
 	    !read_field(memory, task, runtime->task_type, type, sizeof(*type)))
 		*poll = *type = 0;
 }
 
-/* Read what the worker does. @poll and @type are valid only if the same poll
- * was under way before and after they were read; otherwise they become 0. */
+/* Read what the worker does. @poll, @type and @label are valid only if the same poll was under way
+ * before and after they were read; otherwise they become 0. */
 static int look(const struct target_memory *memory,
 		const struct target_runtime *runtime, uint64_t address,
 		struct target_now *out)
@@ -349,10 +366,11 @@ static int look(const struct target_memory *memory,
 	if (!head.task)
 		return 0;
 	target_area_task(memory, runtime, head.task, &out->type, &out->poll);
+	read_label(memory, runtime, head.task, &out->label);
 	code = target_copy(memory, address, &after, bytes);
 	if (code || after.task != head.task ||
 	    after.counters.tasks_polled != head.counters.tasks_polled)
-		out->poll = out->type = 0;
+		out->poll = out->type = out->label = 0;
 	return code;
 }
 
@@ -366,7 +384,7 @@ int target_area_look(const struct target_memory *memory,
 	if (worker >= runtime->area.worker_count ||
 	    !target_add(runtime->workers[worker], HEAD_FROM, &address))
 		return -EFAULT;
-	out->poll = out->type = 0;
+	out->poll = out->type = out->label = 0;
 	code = look(memory, runtime, address, out);
 	if (target_is_over(code))
 		return code;

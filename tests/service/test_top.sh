@@ -10,6 +10,7 @@ source "$(dirname "$0")/checks.sh"
 tests_skua "$@"
 hog=$(built tests/programs/hog) || exit
 shop=$(built tests/programs/shop) || exit
+labelled=$(built tests/programs/labelled) || exit
 watched=$(built tests/programs/watched) || exit
 
 # --- help and errors -------------------------------------------------------------
@@ -59,6 +60,22 @@ for type in 0 1 2; do
 		stop hog
 	done
 done
+
+# A fiber is shown with its label.
+start labelled "$labelled"
+run top --once -p "${pids[labelled]}"
+expect 'a label' out_has ' serve (get) '
+expect 'a label' out_has 'is in one poll of serve (get) for '
+run top --once --json --interval 0.5 -p "${pids[labelled]}"
+stop labelled
+code=0
+python3 -c '
+import json, sys
+top = json.load(open(sys.argv[1]))
+doing = [w["doing"] for w in top["workers"] if w["doing"]]
+assert [(d["name"], d["label"]) for d in doing] == [("serve", "get")], doing
+' "$scratch/out" 2>"$scratch/err" || code=$?
+expect 'a label' exited 0
 
 # A poll function of C++ is called what its source calls it.
 start shop "$shop"
