@@ -57,6 +57,7 @@ SKUA_BEGIN_DECLS
  * place, need not wait behind them.
  */
 struct skua_channel {
+	/* private: to the library */
 	uint64_t tail;
 	uint64_t apart_1[15];
 	uint64_t head;
@@ -203,6 +204,7 @@ SKUA_API uint32_t skua_channel_length(const struct skua_channel *channel);
  * with a message.
  */
 struct skua_spsc {
+	/* private: to the library */
 	struct skua_spsc_side {
 		uint64_t ticket;
 		uint64_t seen;
@@ -306,6 +308,7 @@ SKUA_API uint32_t skua_spsc_length(const struct skua_spsc *spsc);
  * come, and skua_oneshot_receive_try() takes it.
  */
 struct skua_oneshot {
+	/* private: to the library */
 	uint64_t word;
 	uintptr_t value;
 	struct skua_waiters waiters;
@@ -363,6 +366,7 @@ SKUA_API int skua_oneshot_close(struct skua_oneshot *oneshot);
  * fallen behind is told how many items it has missed, and goes on at the oldest.
  */
 struct skua_broadcast {
+	/* private: to the library */
 	void *slots;
 	uint32_t mask;
 	uint32_t item_bytes;
@@ -379,6 +383,7 @@ struct skua_broadcast {
  * uses it, and needs no cleanup. The fields are private to the library.
  */
 struct skua_subscription {
+	/* private: to the library */
 	struct skua_broadcast *broadcast;
 	uint64_t next;
 };
@@ -466,6 +471,7 @@ skua_subscription_receive_try(struct skua_subscription *subscription,
  * between.
  */
 struct skua_watch {
+	/* private: to the library */
 	uint64_t word;
 	void *value;
 	uint32_t bytes;

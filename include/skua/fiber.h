@@ -75,13 +75,14 @@ typedef void (*skua_fiber_fn)(struct skua_fiber *self) SKUA_NOEXCEPT;
 
 /**
  * struct skua_fiber - a fiber; embed it in a struct of your own
+ * @task: the fiber, for the functions on tasks: pass its address
  *
- * Initialise it with skua_fiber_init(); the fields are private to the library, except
- * that &fiber->task is passed to the functions on tasks. The rules of struct skua_task
- * apply. It has a stack from its first poll to its last one.
+ * Initialise it with skua_fiber_init(). The rules of struct skua_task apply. It has a
+ * stack from its first poll to its last one.
  */
 struct skua_fiber {
 	struct skua_task task;
+	/* private: to the library */
 	skua_fiber_fn fn;
 	void *stack;
 	void *context;

@@ -135,6 +135,7 @@ SKUA_API int skua_file_close(struct skua_runtime *rt, int fd,
  * Then it may be prepared again.
  */
 struct skua_file_op {
+	/* private: to the library */
 	struct skua_blocking call; /* first: the library casts back */
 	const char *path;
 	void *buffer;

@@ -134,6 +134,7 @@ struct skua_forks {
  * to the library
  */
 struct skua_ctx {
+	/* private: to the library */
 	struct skua_forks *forks;
 	void **head;
 };
@@ -311,20 +312,19 @@ static inline bool skua_wanted(struct skua_ctx ctx)
 
 /**
  * struct skua_scope - forks whose number is not known beforehand
+ * @ctx: context for calls of functions that fork, between the forks of the scope
  *
- * The fields are private to the library. A scope belongs to one function:
+ * A scope belongs to one function:
  *
  *	struct skua_scope scope = skua_scope_begin(ctx);
  *
  *	for (node = first; node; node = node->next)
  *		skua_scope_fork(&scope, &node->job);
  *	skua_scope_join(&scope);
- *
- * A function that itself forks, and is called between the forks of the scope, must
- * receive scope.ctx.
  */
 struct skua_scope {
 	struct skua_ctx ctx;
+	/* private: to the library */
 	void **begin;
 };
 

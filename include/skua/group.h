@@ -23,6 +23,7 @@ struct skua_runtime;
  * releases each task when it has ended.
  */
 struct skua_group {
+	/* private: to the library */
 	uint64_t state;
 	union {
 		void *joiner;

@@ -15,20 +15,20 @@
  * time, on any threads. "one": only by one thread at a time, the owner. Another
  * thread may become the owner, if a lock, a join or the like orders the two.
  *
- *                        | push, pop | steal of it | steal into it | length
- *   skua_queue push, pop |    one    |     yes     |      one      |  yes
- *   steal of it          |    yes    |     yes     |      yes      |  yes
- *   steal into it        |    one    |     yes     |      one      |  yes
- *   length               |    yes    |     yes     |      yes      |  yes
+ *	skua_queue           | push, pop | steal of it | steal into it | length
+ *	push, pop            |    one    |     yes     |      one      |  yes
+ *	steal of it          |    yes    |     yes     |      yes      |  yes
+ *	steal into it        |    one    |     yes     |      one      |  yes
+ *	length               |    yes    |     yes     |      yes      |  yes
  *
- *                        | push, pop | steal of it | length
- *   skua_deque push, pop |    one    |     yes     |  yes
- *   steal of it          |    yes    |     yes     |  yes
- *   length               |    yes    |     yes     |  yes
+ *	skua_deque           | push, pop | steal of it | length
+ *	push, pop            |    one    |     yes     |  yes
+ *	steal of it          |    yes    |     yes     |  yes
+ *	length               |    yes    |     yes     |  yes
  *
- *                        | push | take | length
- *   skua_injector push   | yes  | yes  |  yes
- *   take                 | yes  | yes: one takes, others get none | yes
+ *	skua_injector        | push | take | length
+ *	push                 | yes  | yes  |  yes
+ *	take                 | yes  | yes: one takes, others get none | yes
  *
  * Progress: push, pop and steal of the local queue and of the deque are lock-free,
  * except that a deque allocates memory when it grows. Pushes to the injector are

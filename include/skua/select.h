@@ -130,6 +130,7 @@ struct skua_select_case {
 	void *object;
 	void *item;
 	uint64_t amount;
+	/* private: to the library */
 	struct skua_wait *select;
 	struct skua_wait wait;
 };
@@ -178,6 +179,7 @@ struct skua_select {
 	struct skua_select_case *cases;
 	uint32_t count;
 	uint32_t flags;
+	/* private: to the library */
 	uint32_t first;
 	int32_t owed;
 	int32_t result;

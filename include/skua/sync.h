@@ -46,6 +46,7 @@ struct skua_runtime;
  * is handed to the waiters in their order, until the first one has waited for less.
  */
 struct skua_mutex {
+	/* private: to the library */
 	uint64_t word;
 	struct skua_waiters waiters;
 };
@@ -135,6 +136,7 @@ SKUA_API int skua_mutex_destroy(struct skua_mutex *mutex);
  * lock again before it has unlocked.
  */
 struct skua_rwlock {
+	/* private: to the library */
 	uint64_t word;
 	uint64_t writer;
 	struct skua_waiters waiters;
@@ -206,6 +208,7 @@ SKUA_API int skua_rwlock_destroy(struct skua_rwlock *lock);
  * fewer. When the first waiter gives up, those behind it get the permits that are there.
  */
 struct skua_semaphore {
+	/* private: to the library */
 	uint64_t word;
 	struct skua_waiters waiters;
 };
@@ -267,6 +270,7 @@ skua_semaphore_permits(const struct skua_semaphore *semaphore);
 
 /* struct skua_event - a flag; while it is set, waits return at once */
 struct skua_event {
+	/* private: to the library */
 	uint64_t word;
 	struct skua_waiters waiters;
 };
@@ -310,6 +314,7 @@ SKUA_API bool skua_event_is_set(const struct skua_event *event);
  * Fairness: first come, first served.
  */
 struct skua_notify {
+	/* private: to the library */
 	uint64_t word;
 	struct skua_waiters waiters;
 };
@@ -349,6 +354,7 @@ SKUA_API int skua_notify_all(struct skua_notify *notify);
 
 /* struct skua_condition - a condition variable, used with a mutex */
 struct skua_condition {
+	/* private: to the library */
 	struct skua_waiters waiters;
 };
 
@@ -398,6 +404,7 @@ SKUA_API int skua_condition_broadcast(struct skua_condition *condition);
 
 /* struct skua_barrier - lets a number of callers proceed together, again and again */
 struct skua_barrier {
+	/* private: to the library */
 	uint64_t parties;
 	struct skua_waiters waiters;
 };
@@ -439,6 +446,7 @@ SKUA_API int skua_barrier_wait_poll(struct skua_task *self,
  *	}
  */
 struct skua_once {
+	/* private: to the library */
 	uint64_t word;
 	struct skua_waiters waiters;
 };
@@ -529,6 +537,7 @@ enum skua_sync_kind {
  * Zero it before the first use. The fields are private to the library.
  */
 struct skua_sync_name {
+	/* private: to the library */
 	uint64_t next;
 	uint64_t object;
 	uint64_t name;

@@ -109,6 +109,7 @@ struct skua_task_type {
  * another initialisation; after any other end, initialise it first.
  */
 struct skua_task {
+	/* private: to the library */
 	struct skua_task *next;
 	uint64_t state;
 	skua_task_fn poll;

@@ -28,6 +28,7 @@ struct skua_task;
  * SKUA_TIMER_INIT to use it with another runtime.
  */
 struct skua_timer {
+	/* private: to the library */
 	void *link[2];
 	uint64_t grain;
 	uint32_t slot[2];
@@ -87,6 +88,9 @@ SKUA_API bool skua_timer_pending(const struct skua_timer *timer);
 
 /**
  * struct skua_interval - times that follow each other at equal distances
+ * @next_ns: time that skua_interval_next() returned last
+ * @period_ns: distance of two times
+ * @missed: number of times that had passed, and were left out
  *
  *	struct skua_interval interval;
  *
@@ -98,9 +102,9 @@ SKUA_API bool skua_timer_pending(const struct skua_timer *timer);
  * multiples of the period. The fields may be read, and are set by these functions.
  */
 struct skua_interval {
-	uint64_t next_ns;   /* what skua_interval_next() returned last */
-	uint64_t period_ns; /* distance of two times */
-	uint64_t missed;    /* times that had passed, and were left out */
+	uint64_t next_ns;
+	uint64_t period_ns;
+	uint64_t missed;
 };
 
 /**

@@ -69,6 +69,7 @@ struct skua_waiters {
  * the type of the task. Until then, `skua waits` shows such a task.
  */
 struct skua_wait {
+	/* private: to the library */
 	struct skua_wait *link[2];
 	void *object;
 	uintptr_t waiter;
