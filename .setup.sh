@@ -5,7 +5,7 @@
 #
 # Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
 # bench/run skua_peer_setup, and for tests/run skua_guest_setup,
-# skua_browser_setup and skua_promtool_setup.
+# skua_browser_setup, skua_docs_setup and skua_promtool_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -74,11 +74,18 @@ cpio            command cpio
 '
 SKUA_GUEST_IMAGE='^linux-image-6\.1\.0-[0-9]+-cloud-amd64$'
 
-# The browser with which tests/service/test_report_page.sh opens report.html; it is
-# large.
+# The browser with which tests/service/test_report_page.sh opens report.html, and
+# test_docs_page.sh skua.html; it is large.
 SKUA_BROWSER_NEEDS='
 chromium        command chromium
 '
+
+# What makes and checks the documentation (docs/build.py), except kernel-doc, whose
+# package has the version of a kernel in its name.
+SKUA_DOCS_NEEDS='
+pandoc          command pandoc
+'
+SKUA_KERNEL_DOC='^linux-kbuild-[0-9.]+$'
 
 # The program that checks the output in tests/service/test_metrics.sh, from the package
 # prometheus, which is not installed: it would start a server.
@@ -243,6 +250,24 @@ skua_guest_setup()
 skua_browser_setup()
 {
 	skua_install_some "$SKUA_BROWSER_NEEDS"
+}
+
+# skua_docs_setup - install what the documentation is made with, if that can be
+#
+# The tests say so if it is then still missing.
+skua_docs_setup()
+{
+	local package
+	skua_install_some "$SKUA_DOCS_NEEDS"
+	if command -v kernel-doc >/dev/null || ! command -v apt-get >/dev/null ||
+		compgen -G '/usr/lib/linux-kbuild-*/scripts/kernel-doc' >/dev/null; then
+		return 0
+	fi
+	package=$(apt-cache search --names-only "$SKUA_KERNEL_DOC" |
+		cut -d ' ' -f 1 | sort -V | tail -n 1) || true
+	if [[ $package ]]; then
+		skua_install "$package" || true
+	fi
 }
 
 # skua_promtool_setup FOLDER - get promtool, if it is not there and that can be, to
