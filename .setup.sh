@@ -80,7 +80,7 @@ SKUA_BROWSER_NEEDS='
 chromium        command chromium
 '
 
-# What makes and checks the documentation (docs/build.py), except kernel-doc, whose
+# The tools of the documentation (docs/build.py), except kernel-doc, whose
 # package has the version of a kernel in its name.
 SKUA_DOCS_NEEDS='
 pandoc          command pandoc
