@@ -334,7 +334,7 @@ static void cancel_park(struct runtime *rt, unsigned i)
 	rt->own[i].parks = false;
 }
 
-/* Stands for found() and wake_for_rest() of core/loop/loop.c. */
+/* Stands for found() and wake_for_rest() of core/loop/search.c. */
 static void runtime_found(struct simulation *sim, unsigned i, bool stolen)
 {
 	struct runtime *rt = sim->policy;
@@ -369,7 +369,7 @@ static uint64_t spin_limit_ns(const struct simulation *sim, unsigned i)
 					  idle_group_of(&rt->idle, i)));
 }
 
-/* Stands for the end of search_and_sleep() of core/loop/loop.c. */
+/* Stands for the end of search_and_sleep() of core/loop/search.c. */
 static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 {
 	struct runtime *rt = sim->policy;
@@ -388,7 +388,7 @@ static void go_to_sleep(struct simulation *sim, unsigned i, bool searching)
 	simulation_enter(sim, i, SIM_PARKED);
 }
 
-/* Stands for the first part of find_told() of core/loop/loop.c. */
+/* Stands for the first part of find_told() of core/loop/search.c. */
 static bool find_told(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;
@@ -402,7 +402,7 @@ static bool find_told(struct simulation *sim, unsigned i)
 	return false;
 }
 
-/* Stands for one round of search() of core/loop/loop.c. */
+/* Stands for one round of search() of core/loop/search.c. */
 static void runtime_search(struct simulation *sim, unsigned i, bool first)
 {
 	struct runtime *rt = sim->policy;
@@ -448,7 +448,7 @@ static void runtime_search(struct simulation *sim, unsigned i, bool first)
 	}
 }
 
-/* Stands for woken() and learn_gap() of core/loop/loop.c. */
+/* Stands for woken() and learn_gap() of core/loop/search.c. */
 static void runtime_woken(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;

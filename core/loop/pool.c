@@ -206,7 +206,7 @@ bool pool_wait_drained(struct pool *pool, uint64_t deadline_ns)
 	 * idle_park_begin(), by a worker that runs out of work: either the sums
 	 * here include the tasks that it finished, or it sees the count, and the
 	 * last worker to park sums itself. Pairs in the same way with the fences
-	 * in check_drained() and pool_end_spawn().
+	 * in search_check_drained() and pool_end_spawn().
 	 */
 	atomic_fence_seq_cst();
 	/* The loop repeats when tasks came after others were done, or when the

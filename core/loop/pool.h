@@ -246,6 +246,14 @@ void pool_inject_home(struct pool *pool, struct skua_task *task);
 int pool_add_poller(struct pool *pool, unsigned worker,
 		    struct skua_poller *poller);
 
+/* pool_stopping - must the workers end? */
+static inline bool pool_stopping(const struct pool *pool)
+{
+	/* Relaxed: ordered by the fence in idle_park_begin(), or by the
+	 * acquire of the parked bit. */
+	return atomic_load_relaxed(&pool->stopping) != 0;
+}
+
 /* pool_cancelling - do polls learn that their task is cancelled? */
 static inline bool pool_cancelling(const struct pool *pool)
 {

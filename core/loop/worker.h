@@ -6,7 +6,7 @@
 #include "core/fork_join/fork_join.h"
 #include "core/queue/lifo_slot.h"
 #include "core/queue/local_queue.h"
-#include "core/loop/pollers.h"
+#include "core/driver/pollers.h"
 #include "core/loop/pool.h"
 #include "core/base/rng.h"
 #include "core/task/group.h"

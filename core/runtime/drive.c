@@ -267,7 +267,7 @@ static bool drive_until(struct drive *drive, struct pool *pool,
 	/* Relaxed: the fence orders it. */
 	atomic_fetch_add_relaxed(&pool->drainers, 1);
 	/* Orders the count before the check of the goal. Pairs with the fence in
-	 * check_drained(). */
+	 * search_check_drained(). */
 	atomic_fence_seq_cst();
 	for (;;) {
 		/* Acquire: the writes before the goal was reached. Pairs with the

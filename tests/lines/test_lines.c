@@ -308,7 +308,7 @@ static struct lines fork__one_in_join_far(void)
 	return fork__all_busy();
 }
 
-/* As find() and run_job() in core/loop/loop.c do. */
+/* As find() in core/loop/search.c and run_job() in core/loop/loop.c do. */
 static struct lines take_job(unsigned from)
 {
 	struct team *team = &made.pool->team;

@@ -2,7 +2,7 @@
 /**
  * model_drive.c - workers that sleep elsewhere: driven ones, and in pollers
  *
- * The real loops of core/loop/loop.c with core/loop/pollers.c. A descriptor is a word
+ * The real loops of core/loop/loop.c with core/driver/pollers.c. A descriptor is a word
  * that a thread sleeps on until it is set; the drivers here are what drive.c
  * makes of eventfd, timerfd and epoll. No wake-up may be lost, and when a
  * worker goes on, nobody is inside its callback any more.

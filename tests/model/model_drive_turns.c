@@ -103,7 +103,7 @@ static bool drive_worker(struct worker *worker, uint64_t deadline_ns)
 		/* As done() in loop.c. */
 		atomic_fetch_add_release(&pool.refused, 1);
 	}
-	/* As check_drained(). */
+	/* As search_check_drained(). */
 	atomic_fence_seq_cst();
 	pool_check_drained(&pool);
 	/* As telemetry_park(). */

@@ -79,6 +79,7 @@ static bool looks(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
 #define driver_take(driver, now_ns, age_ns, batch) \
 	looks(driver, now_ns, age_ns, batch)
 #include "core/loop/work.c"
+#include "core/loop/search.c"
 #include "core/loop/loop.c"
 #include "core/loop/reap.c"
 #undef driver_resign

@@ -159,7 +159,7 @@ static void run_task(unsigned i)
 		stop();
 }
 
-/* As found() in core/loop/loop.c. One task is many here: IDLE_MANY. */
+/* As found() in core/loop/search.c. One task is many here: IDLE_MANY. */
 static void found(unsigned i)
 {
 	uint64_t tasks;

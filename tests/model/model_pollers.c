@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_pollers.c - core/loop/pollers.c: pollers that others register
+ * model_pollers.c - core/driver/pollers.c: pollers that others register
  *
  * Two threads register pollers while their worker looks at those it knows. Each
  * is looked at, with all that its registrar wrote, until it is done; then it is
  * gone.
  */
-#include "core/loop/pollers.c"
+#include "core/driver/pollers.c"
 
 #include <string.h>
 

@@ -4,7 +4,8 @@
  *
  * No worker runs here, so that all interleavings of the pool's own words can be
  * seen: a worker is a thread that publishes what it has finished and then parks, as
- * done(), check_drained() and search_and_sleep() in core/loop/loop.c do.
+ * done() in core/loop/loop.c, and search_check_drained() and search_and_sleep() in
+ * core/loop/search.c, do.
  */
 #include "tests/model/workers.h"
 

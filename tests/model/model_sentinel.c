@@ -93,6 +93,7 @@ static void take_turn(struct worker *w)
 #define timers_take_turn(w)                take_turn(w)
 
 #include "core/loop/work.c"
+#include "core/loop/search.c"
 #include "core/loop/loop.c"
 
 #undef atomic_fence_seq_cst

@@ -51,6 +51,7 @@ static void leave(struct worker *w)
 #define sentinel_leave leave
 
 #include "core/loop/work.c"
+#include "core/loop/search.c"
 #include "core/loop/loop.c"
 
 #undef sentinel_enter

@@ -996,7 +996,7 @@ end:
 #define DEADLINE false
 #endif
 
-/* ---- core/loop/pollers.c ------------------------------------------------------- */
+/* ---- core/driver/pollers.c ------------------------------------------------------- */
 
 #if POLLER
 /* pollers_run_owner() */
@@ -1055,7 +1055,7 @@ proctype device()
 }
 #endif
 
-/* ---- core/loop/loop.c -------------------------------------------------------- */
+/* ---- core/loop/loop.c, core/loop/search.c ------------------------------------ */
 
 /* end_tick(): nobody relies on who is in it, as a callback may take its time. */
 inline end_tick()

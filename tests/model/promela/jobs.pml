@@ -691,7 +691,7 @@ inline jobs_await()
 	}
 }
 
-/* ---- core/loop/loop.c ------------------------------------------------------- */
+/* ---- core/loop/loop.c, core/loop/search.c ------------------------------------ */
 
 /* work_find() */
 inline work_find()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pollers.c - see pollers.h */
-#include "core/loop/pollers.h"
+#include "core/driver/pollers.h"
 
 #include <errno.h>
 

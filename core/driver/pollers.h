@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pollers.h - the pollers (event sources) that a worker calls */
-#ifndef SKUA_CORE_LOOP_POLLERS_H
-#define SKUA_CORE_LOOP_POLLERS_H
+#ifndef SKUA_CORE_DRIVER_POLLERS_H
+#define SKUA_CORE_DRIVER_POLLERS_H
 
 #include "core/base/atomic.h"
 #include "core/idle/parker.h"
