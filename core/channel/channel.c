@@ -36,7 +36,7 @@ WAIT_SHOWN(skua_channel, area_channel, mask);
 WAIT_SHOWN(skua_channel, area_channel, item_bytes);
 WAIT_SHOWN(skua_channel, area_channel, receivers);
 WAIT_SHOWN(skua_channel, area_channel, senders);
-_Static_assert(CLOSED == AREA_CHANNEL_CLOSED, "as tools know it");
+_Static_assert(RING_CLOSED == AREA_CHANNEL_CLOSED, "as tools know it");
 
 /* The flags. Writers: the holder of the list lock; callers that are going to take it, which
  * only set them. */

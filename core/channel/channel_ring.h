@@ -2,13 +2,13 @@
 /**
  * channel_ring.h - the ring of a channel, without waits
  *
- *	tail: [ ticket:63 | CLOSED ]     head: [ ticket:63 | - ]
+ *	tail: [ ticket:63 | RING_CLOSED ]     head: [ ticket:63 | - ]
  *
  * A ring of slots, each with the number of the ticket that it is ready for (D. Vyukov's
  * bounded queue). The sender with ticket t uses slot t % capacity when its number is t,
  * and makes it t + 1; the receiver with ticket t uses it at t + 1, and makes it
  * t + capacity, for the next round. A ticket is taken only if its slot is ready, so that a
- * caller that finds none leaves nothing behind. CLOSED is in the word of the tickets: no
+ * caller that finds none leaves nothing behind. RING_CLOSED is in the word of the tickets: no
  * ticket is taken after the close, and those before it are all received.
  *
  * The last access of a send or a receive is a read-modify-write, which on x86 is the fence
@@ -34,8 +34,8 @@
 #include "core/base/hot.h"
 #include "core/channel/item.h"
 
-#define CLOSED UINT64_C(1)
-#define TICKET UINT64_C(2)
+#define RING_CLOSED UINT64_C(1)
+#define TICKET      UINT64_C(2)
 
 /* Another caller has taken the ticket. No public function returns it. */
 #define LOST 1
@@ -104,7 +104,7 @@ static __attribute__((noinline)) uint64_t stand_back(const atomic_u64 *tickets,
 /* The caller has seen that the channel is closed. */
 static inline int refuse(void)
 {
-	/* Orders the load of CLOSED before what the program does next: a send that
+	/* Orders the load of RING_CLOSED before what the program does next: a send that
 	 * begins then must not hand an item over. Pairs with the fence in
 	 * hand_over(). */
 	atomic_fence_seq_cst();
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) int
 send_at(struct skua_channel *channel, const void *item, uint64_t *tail)
 {
 	/* The loop repeats when another sender has taken the ticket. */
-	while (!(*tail & CLOSED)) {
+	while (!(*tail & RING_CLOSED)) {
 		uint64_t ticket = *tail / TICKET;
 		struct slot *slot = slot_of(channel, ticket);
 		/* Acquire: the receive from this slot. Pairs with
@@ -198,7 +198,7 @@ static inline int ring_look_send(struct skua_channel *channel)
 	/* The loop repeats when another sender has taken the ticket. */
 	do {
 		/* Relaxed: as above. */
-		if (tail & CLOSED)
+		if (tail & RING_CLOSED)
 			return -EPIPE;
 		if (atomic_load_relaxed(
 			    &slot_of(channel, tail / TICKET)->ready) ==
@@ -220,7 +220,7 @@ static inline bool drained(const struct skua_channel *channel, uint64_t head)
 	 * ring_close(). */
 	uint64_t tail = atomic_load_acquire(tail_of(channel));
 
-	return tail == (head | CLOSED);
+	return tail == (head | RING_CLOSED);
 }
 
 /* Try to receive. @head: as @tail of send_at(). Return: 0; -EAGAIN (empty); -EPIPE (closed,
@@ -341,7 +341,8 @@ static inline bool ring_close(struct skua_channel *channel)
 {
 	/* Release: what the caller did before. Pairs with send_at() and
 	 * drained(). */
-	if (!(atomic_fetch_or_release(tail_of(channel), CLOSED) & CLOSED))
+	if (!(atomic_fetch_or_release(tail_of(channel), RING_CLOSED) &
+	      RING_CLOSED))
 		return true;
 	/* As in refuse(). */
 	atomic_fence_updated_seq_cst();

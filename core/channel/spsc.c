@@ -19,14 +19,14 @@
  * both sides are on one worker. A grant says only that it is worth looking again: the waiter
  * itself takes its item or place, because nobody else may.
  *
- * Closing. CLOSED in the flags of the sender's side refuses further sends. One send may have
+ * Closing. SIDE_CLOSED in the flags of the sender's side refuses further sends. One send may have
  * looked before, and store its ticket later. A receiver that finds the ring closed and empty
  * therefore sets DRAINED, *fences* as one that waits, and reads the ticket again, all under
  * its list lock; if there is an item after all, it clears DRAINED. A send that sees DRAINED
  * after it has stored its ticket takes that lock as well. If DRAINED is still set then, and
  * the receiver's ticket has not passed the item, it will not be received: the send returns
- * -EPIPE. A close takes both list locks after it has set CLOSED: a caller that armed its wait
- * before is found, and one that comes later sees CLOSED.
+ * -EPIPE. A close takes both list locks after it has set SIDE_CLOSED: a caller that armed its wait
+ * before is found, and one that comes later sees SIDE_CLOSED.
  *
  * Rejected. A wait whose address is in a word of the spsc instead of a list: the side that
  * takes the address would still hold it while the waiter gives up, and frees the wait.
@@ -50,7 +50,7 @@ _Static_assert(offsetof(struct skua_spsc, sender.ticket) ==
 			       offsetof(struct area_spsc, flags) &&
 		       offsetof(struct skua_spsc, receiver.ticket) ==
 			       offsetof(struct area_spsc, received) &&
-		       CLOSED == AREA_SPSC_CLOSED,
+		       SIDE_CLOSED == AREA_SPSC_CLOSED,
 	       "as tools know them");
 
 static void *slot_of(const struct skua_spsc *spsc, uint64_t ticket)
@@ -134,7 +134,7 @@ send_now(struct skua_spsc *spsc, const void *item)
 	uint32_t flags;
 
 	/* Relaxed: a send that begins after the close sees it. */
-	if (atomic_load_relaxed(flags_of(own)) & CLOSED)
+	if (atomic_load_relaxed(flags_of(own)) & SIDE_CLOSED)
 		return refuse(spsc);
 	if (__builtin_expect(ticket - own->seen > spsc->mask, false)) {
 		side_see(own, &spsc->receiver);
@@ -187,7 +187,7 @@ static __attribute__((noinline)) int look(struct skua_spsc *spsc,
 	side_see(own, &spsc->sender);
 	if (own->seen != ticket)
 		return 0;
-	if (!(flags & CLOSED))
+	if (!(flags & SIDE_CLOSED))
 		return -EAGAIN;
 	code = drain(spsc, ticket);
 	if (code == 0)
@@ -269,19 +269,19 @@ static bool receiver_proceeds(struct skua_spsc *spsc, uint32_t flags)
 	/* Relaxed, both: the caller that proceeds reads the ticket again, with acquire. */
 	return atomic_load_relaxed(ticket_of(&spsc->sender)) !=
 		       atomic_load_relaxed(ticket_of(&spsc->receiver)) ||
-	       (flags & CLOSED);
+	       (flags & SIDE_CLOSED);
 }
 
 static bool sender_proceeds(struct skua_spsc *spsc, uint32_t flags)
 {
-	/* Relaxed, all: as above; for CLOSED, the list lock orders it. Pairs with
+	/* Relaxed, all: as above; for SIDE_CLOSED, the list lock orders it. Pairs with
 	 * skua_spsc_close(). */
 	uint64_t sent = atomic_load_relaxed(ticket_of(&spsc->sender));
 	uint64_t received = atomic_load_relaxed(ticket_of(&spsc->receiver));
 
 	(void)flags;
 	return sent - received <= spsc->mask ||
-	       (atomic_load_relaxed(flags_of(&spsc->sender)) & CLOSED);
+	       (atomic_load_relaxed(flags_of(&spsc->sender)) & SIDE_CLOSED);
 }
 
 static void stop_waiting_locked(const struct skua_spsc_side *other)
@@ -469,7 +469,8 @@ int skua_spsc_close(struct skua_spsc *spsc)
 		return -EINVAL;
 	/* Release: what the caller did before. Pairs with refuse() and
 	 * look(). */
-	if (atomic_fetch_or_release(flags_of(&spsc->sender), CLOSED) & CLOSED)
+	if (atomic_fetch_or_release(flags_of(&spsc->sender), SIDE_CLOSED) &
+	    SIDE_CLOSED)
 		return -EALREADY;
 	serve(&spsc->receivers, &spsc->sender);
 	serve(&spsc->senders, &spsc->receiver);

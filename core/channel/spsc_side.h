@@ -34,9 +34,9 @@
 #include "skua/channel.h"
 
 /* In the flags of a side. */
-#define WAITS   1u
-#define CLOSED  2u
-#define DRAINED 4u
+#define WAITS       1u
+#define SIDE_CLOSED 2u
+#define DRAINED     4u
 
 /* Bit of struct skua_spsc_side.at; the rest is the address of a worker. */
 #define LIGHT UINT64_C(1)
@@ -55,7 +55,7 @@ static inline atomic_u64 *at_of(const struct skua_spsc_side *side)
 }
 
 /* Writers of WAITS: the other side; this one, when it grants that wait. Both hold the list
- * lock of the other side. Of CLOSED: any thread. Of DRAINED: the receiver, under its list
+ * lock of the other side. Of SIDE_CLOSED: any thread. Of DRAINED: the receiver, under its list
  * lock. */
 static inline atomic_u32 *flags_of(const struct skua_spsc_side *side)
 {

@@ -58,8 +58,8 @@ static struct skua_channel channel;
 static uint64_t seen_by(const char *function, uint64_t word)
 {
 	if (defect == CLOSES_EARLY && strcmp(function, "drained") == 0 &&
-	    word & CLOSED)
-		return atomic_load_relaxed(head_of(&channel)) | CLOSED;
+	    word & RING_CLOSED)
+		return atomic_load_relaxed(head_of(&channel)) | RING_CLOSED;
 	return word;
 }
 

@@ -73,7 +73,6 @@ static unsigned long starving_ns;
 #undef WAITERS
 
 #include "core/channel/channel.c"
-#undef CLOSED
 #undef TICKET
 
 #define word_of             oneshot_word_of

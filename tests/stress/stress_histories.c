@@ -64,9 +64,9 @@ static uint64_t load_of(atomic_u64 *word, const char *function)
 {
 	uint64_t value = atomic_load_acquire(word);
 
-	if (defect == CLOSES_EARLY && value & CLOSED &&
+	if (defect == CLOSES_EARLY && value & RING_CLOSED &&
 	    strcmp(function, "drained") == 0)
-		return atomic_load_relaxed(head_of(&channel)) | CLOSED;
+		return atomic_load_relaxed(head_of(&channel)) | RING_CLOSED;
 	return value;
 }
 
