@@ -14,7 +14,7 @@
 #include "bpf/cli/args.h"
 #include "bpf/cli/clock.h"
 #include "bpf/target/pick_process.h"
-#include "bpf/recording/lock_names.h"
+#include "bpf/recording/object_names.h"
 #include "bpf/recording/trace_file.h"
 #include "bpf/cli/table.h"
 
@@ -326,7 +326,7 @@ void recording_report_streams(const struct recording *r)
 		fprintf(stderr,
 			"only the first %u locks, channels and holders have names: "
 			"further ones are shown by their addresses\n",
-			LOCK_NAMES_MAX);
+			OBJECT_NAMES_MAX);
 	if (rings_are_full(r->rings))
 		fprintf(stderr,
 			"a recording has streams for at most %u workers, "

@@ -151,7 +151,7 @@ void rings_close(struct rings *r)
 	if (!r)
 		return;
 	addresses_free(&r->names);
-	lock_names_free(&r->locks);
+	object_names_free(&r->objects);
 	free(r->rings);
 	free(r->events);
 	free(r->again);
@@ -160,7 +160,7 @@ void rings_close(struct rings *r)
 
 bool rings_lack_names(const struct rings *r)
 {
-	return r->locks.more;
+	return r->objects.more;
 }
 
 unsigned rings_count(const struct rings *r)

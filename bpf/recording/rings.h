@@ -73,7 +73,7 @@ int rings_refresh(struct rings *rings);
 bool rings_are_full(const struct rings *rings);
 
 /* rings_lack_names - return true if locks or holders got no name because there are too many
- * (LOCK_NAMES_MAX, bpf/recording/lock_names.h) */
+ * (OBJECT_NAMES_MAX, bpf/recording/object_names.h) */
 bool rings_lack_names(const struct rings *rings);
 
 /**

@@ -39,9 +39,9 @@ int ring_write_names(struct rings *r, const struct ring *ring,
 			code = rings_write_name(r, TRACE_NAME_FUNCTION, e->a);
 		else if (e->kind == EVENT_WAIT || e->kind == EVENT_HELD ||
 			 e->kind == EVENT_LABEL)
-			code = lock_names_write(&r->locks, r->target,
-						ring_runtime(r, ring),
-						r->writer, e);
+			code = object_names_write(&r->objects, r->target,
+						  ring_runtime(r, ring),
+						  r->writer, e);
 	}
 	return code;
 }

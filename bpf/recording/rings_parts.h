@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "bpf/recording/addresses.h"
-#include "bpf/recording/lock_names.h"
+#include "bpf/recording/object_names.h"
 #include "bpf/recording/open_polls.h"
 #include "bpf/recording/rings.h"
 #include "bpf/recording/trace_file.h"
@@ -44,7 +44,7 @@ struct rings {
 	unsigned runtimes;      /* that were ever found */
 	bool full;              /* a runtime was left out */
 	struct addresses names; /* names already written */
-	struct lock_names locks;
+	struct object_names objects;
 	struct event *events, *again; /* RINGS_AT_ONCE of each */
 };
 

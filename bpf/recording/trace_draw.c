@@ -261,7 +261,7 @@ static void on_give_up(struct player *p, const struct trace_event *e)
 
 static void on_label(struct player *p, const struct trace_event *e)
 {
-	struct trace_mark mark = mark_of(TRACE_DOES, "no label", e);
+	struct trace_mark mark = mark_of(TRACE_NEW_LABEL, "no label", e);
 
 	mark.named = e->event.b;
 	if (mark.named)

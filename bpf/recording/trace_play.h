@@ -34,7 +34,7 @@ enum trace_mark_kind {
 	TRACE_HELD,    /* the holder of that object */
 	TRACE_GIVE_UP, /* a task has waited for an object in vain */
 	TRACE_REAP,    /* a worker has taken an event of a descriptor */
-	TRACE_DOES, /* the task that is polled has another label from now on */
+	TRACE_NEW_LABEL, /* the task that is polled has another label from now on */
 };
 
 enum { TRACE_ARGS = 3, TRACE_TEXT = 80 };
@@ -61,7 +61,7 @@ struct trace_arg {
  *         area_wait_kind; of TRACE_REAP: the time of the look for events before
  * @again: of TRACE_WAIT: the task goes on with its last wait for the object
  * @slept, @full: of TRACE_REAP: EVENT_REAP_...
- * @named: of TRACE_DOES: the task has a label, which is @name
+ * @named: of TRACE_NEW_LABEL: the task has a label, which is @name
  * @partial: the beginning or the end of the mark was not recorded
  * @name: printable ASCII, like all texts
  */

@@ -19,7 +19,7 @@ static const char *const categories[] = {
 	[TRACE_QUEUE] = "queue",  [TRACE_STALL] = "stall",
 	[TRACE_LATE] = "late",    [TRACE_WAIT] = "wait",
 	[TRACE_HELD] = "wait",    [TRACE_GIVE_UP] = "wait",
-	[TRACE_REAP] = "io",      [TRACE_DOES] = "task",
+	[TRACE_REAP] = "io",      [TRACE_NEW_LABEL] = "task",
 };
 
 const char *trace_category(enum trace_mark_kind kind)

@@ -321,7 +321,7 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 	case TRACE_GIVE_UP:
 		ledger_on_give_up(l, mark);
 		break;
-	case TRACE_DOES:
+	case TRACE_NEW_LABEL:
 		ledger_on_label(l, mark);
 		break;
 	default:

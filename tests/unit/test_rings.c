@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#include "bpf/recording/lock_names.h"
+#include "bpf/recording/object_names.h"
 #include "bpf/recording/rings.h"
 #include "bpf/recording/trace_file.h"
 #include "bpf/target/target_memory.h"
@@ -337,7 +337,7 @@ TEST(copy__waits_for_locks__their_names_and_holders)
 TEST(copy__more_locks_than_names__says_so)
 {
 	open_rings();
-	for (uint64_t i = 1; i <= LOCK_NAMES_MAX; i++) {
+	for (uint64_t i = 1; i <= OBJECT_NAMES_MAX; i++) {
 		wait_for((const void *)(uintptr_t)(4096 * i), 0);
 		copy(false);
 	}

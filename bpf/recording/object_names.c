@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lock_names.c - see lock_names.h */
-#include "bpf/recording/lock_names.h"
+/* object_names.c - see object_names.h */
+#include "bpf/recording/object_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 /* Locks and holders beyond this number get no name, and names of locks beyond that are not
  * read: a process may have any number. A reader of the file accepts twice as many names, of
  * all kinds. */
-#define MAX_KNOWN LOCK_NAMES_MAX
+#define MAX_KNOWN OBJECT_NAMES_MAX
 #define MAX_READS 65536u
 
 /* ---- the names of locks ---------------------------------------------------- */
@@ -26,7 +26,7 @@ static uint64_t read_word(struct target *target, uint64_t address)
 }
 
 /* Keep the names that were read, the latest of a lock: they come first in the list. */
-static int keep_names(struct lock_names *n, const struct address *names,
+static int keep_names(struct object_names *n, const struct address *names,
 		      size_t count)
 {
 	int code = 0;
@@ -38,8 +38,8 @@ static int keep_names(struct lock_names *n, const struct address *names,
 
 /* Read the names that a runtime has got since the last time: they come first in its list.
  * If the one that was the first is gone, all are read again. */
-static int read_list(struct lock_names *n, struct target *target,
-		     struct lock_names_head *head, uint64_t list)
+static int read_list(struct object_names *n, struct target *target,
+		     struct object_names_head *head, uint64_t list)
 {
 	uint64_t at = read_word(target, list);
 	uint64_t last = head->list == list ? head->first : 0;
@@ -47,7 +47,7 @@ static int read_list(struct lock_names *n, struct target *target,
 	size_t count = 0, room = 0;
 	int code = 0;
 
-	*head = (struct lock_names_head){ list, at };
+	*head = (struct object_names_head){ list, at };
 	n->reads++;
 	/* The list may change meanwhile, and is then cut short. */
 	while (!code && at && at != last && n->reads++ < MAX_READS) {
@@ -69,7 +69,7 @@ static int read_list(struct lock_names *n, struct target *target,
 	return code;
 }
 
-static int read_lists(struct lock_names *n, struct target *target)
+static int read_lists(struct object_names *n, struct target *target)
 {
 	int code = 0;
 
@@ -88,7 +88,7 @@ static int read_lists(struct lock_names *n, struct target *target)
 
 /* Find the name that the program gave a lock, the latest one if it has several. @text:
  * empty if it has none. */
-static int name_lock(struct lock_names *n, struct target *target,
+static int name_lock(struct object_names *n, struct target *target,
 		     uint64_t object, char *text)
 {
 	int code = read_lists(n, target);
@@ -153,9 +153,9 @@ static enum trace_name_of name_of(const struct event *e)
 	}
 }
 
-int lock_names_write(struct lock_names *n, struct target *target,
-		     const struct target_runtime *runtime,
-		     struct trace_writer *writer, const struct event *e)
+int object_names_write(struct object_names *n, struct target *target,
+		       const struct target_runtime *runtime,
+		       struct trace_writer *writer, const struct event *e)
 {
 	enum trace_name_of of = name_of(e);
 	struct address entry = { .address = of == TRACE_NAME_HOLDER ? e->a
@@ -183,9 +183,9 @@ int lock_names_write(struct lock_names *n, struct target *target,
 	return trace_write_name(writer, of, entry.address, text);
 }
 
-void lock_names_free(struct lock_names *n)
+void object_names_free(struct object_names *n)
 {
 	addresses_free(&n->known);
 	addresses_free(&n->named);
-	*n = (struct lock_names){ .reads = 0 };
+	*n = (struct object_names){ .reads = 0 };
 }
