@@ -5,7 +5,7 @@
 #
 # Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
 # bench/run skua_peer_setup, and for tests/run skua_guest_setup,
-# skua_browser_setup, skua_docs_setup and skua_promtool_setup.
+# skua_browser_setup, skua_docs_setup, skua_package_setup and skua_promtool_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -86,6 +86,17 @@ SKUA_DOCS_NEEDS='
 pandoc          command pandoc
 '
 SKUA_KERNEL_DOC='^linux-kbuild-[0-9.]+$'
+
+# The tools that build and check the Debian packages (tests/package/).
+SKUA_PACKAGE_NEEDS='
+debhelper       command dh
+dpkg-dev        command dpkg-buildpackage
+git             command git
+lintian         command lintian
+abigail-tools   command abidiff
+xz-utils        command xz
+mmdebstrap      command mmdebstrap
+'
 
 # The program that checks the output in tests/service/test_metrics.sh, from the package
 # prometheus, which is not installed: it would start a server.
@@ -268,6 +279,14 @@ skua_docs_setup()
 	if [[ $package ]]; then
 		skua_install "$package" || true
 	fi
+}
+
+# skua_package_setup - install the tools for the Debian packages, if that can be
+#
+# The tests say which one is then still missing.
+skua_package_setup()
+{
+	skua_install_some "$SKUA_PACKAGE_NEEDS"
 }
 
 # skua_promtool_setup FOLDER - get promtool, if it is not there and that can be, to

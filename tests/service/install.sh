@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# install.sh - an installed skua can be used by a project outside this tree
+# install.sh [PREFIX] - an installed skua can be used by a project outside this tree
 #
 # Installs the build into a folder, moves that elsewhere, and builds the
 # project in outside/ with it: by pkg-config and by find_package(), against
 # both libraries. Then with this tree by add_subdirectory(). Runs each program.
+# With PREFIX, uses a copy of that folder instead, and not the build or the tree.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
@@ -22,7 +23,7 @@ for name in cmake pkg-config "$cc" "$cxx"; do
 		exit 77
 	fi
 done
-if [[ ! -e $build/libskua.so ]]; then
+if [[ ! ${1-} && ! -e $build/libskua.so ]]; then
 	echo "$build/libskua.so is not built"
 	exit 77
 fi
@@ -78,11 +79,15 @@ programs()
 
 # --- install --------------------------------------------------------------------
 
-must install cmake --install "$build" --prefix "$scratch/first"
+if [[ ${1-} ]]; then
+	must copy cp -r "$1" "$scratch/first"
+else
+	must install cmake --install "$build" --prefix "$scratch/first"
+fi
 must move mv "$scratch/first" "$prefix"
 must 'every header' diff -r include/skua "$prefix/include/skua"
-must 'its page' test -s "$prefix/share/man/man7/skua.7"
-must 'its page' test -s "$prefix/share/man/man5/skua_config.5"
+must 'its page' test -s "$prefix"/share/man/man7/skua.7*
+must 'its page' test -s "$prefix"/share/man/man5/skua_config.5*
 
 pc=$(find "$prefix" -name skua.pc)
 libdir=$(dirname "$(dirname "$pc")")
@@ -112,10 +117,10 @@ fi
 # --- the command ----------------------------------------------------------------
 
 # It is there unless the benchmarks, which have the same needs, were left out.
-if [[ -x $build/bpf/skua ]]; then
+if [[ ${1-} || -x $build/bpf/skua ]]; then
 	must 'the installed command' "$prefix/bin/skua" topo
-	must 'its page' test -s "$prefix/share/man/man1/skua.1"
-	must 'its page' test -s "$prefix/share/man/man1/skua-topo.1"
+	must 'its page' test -s "$prefix"/share/man/man1/skua.1*
+	must 'its page' test -s "$prefix"/share/man/man1/skua-topo.1*
 	must 'every script' diff -r bpf/scripts "$prefix/share/skua/scripts"
 fi
 
@@ -150,7 +155,9 @@ by_cmake()
 
 by_cmake "$scratch/installed" -DCMAKE_PREFIX_PATH="$prefix"
 libdir='' # found by what cmake leaves in the programs
-by_cmake "$scratch/subdirectory" -DSKUA_TREE="$PWD"
+if [[ ! ${1-} ]]; then
+	by_cmake "$scratch/subdirectory" -DSKUA_TREE="$PWD"
+fi
 
 if cmake -S "$outside" -B "$scratch/none" -DCMAKE_PREFIX_PATH=/nonexistent \
 	-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF >/dev/null 2>&1; then
@@ -161,4 +168,4 @@ fi
 if ((failed)); then
 	exit 1
 fi
-echo 'used by pkg-config, find_package() and add_subdirectory()'
+echo "used by pkg-config and find_package()${1:+, from $1}"
