@@ -22,7 +22,7 @@ if [[ ! $version =~ version\ $release\. ]]; then
 fi
 
 mapfile -t files < <(find . \( -path './build*' -o -path './.?*' \) -prune \
-	-o \( -name '*.[ch]' -o -name '*.cpp' \) -printf '%P\n' | sort)
+	-o \( -name '*.[ch]' -o -name '*.[ch]pp' \) -printf '%P\n' | sort)
 if ! printf '%s\0' "${files[@]}" |
 	xargs -0 -n 100 -P "$(nproc)" "$name" --dry-run -Werror; then
 	echo "not as .clang-format says; put right by $name -i FILE"

@@ -63,10 +63,34 @@ expansions()
 	done
 }
 
+# wrapper COMPILER - each header of the C++ interface, included twice. Headers of coroutines
+# need C++20.
+wrapper()
+{
+	local header standard
+	if ! command -v "$1" >/dev/null; then
+		return
+	fi
+	for header in include/skua/skua.hpp include/skua/cpp/*.hpp; do
+		for standard in c++17 c++20; do
+			case $standard:$header in
+			c++17:*/combine.hpp | c++17:*/coroutine.hpp | \
+				c++17:*/frame.hpp | c++17:*/operations.hpp) continue ;;
+			esac
+			printf '#include <%s>\n' "${header#include/}" "${header#include/}" |
+				"$1" "${flags[@]}" -Wconversion -x c++ -std=$standard - ||
+				{ echo "$header does not compile with $1 as $standard" && failed=1; }
+		done
+	done
+	echo "$1, skua.hpp: done"
+}
+
 check gcc c c11
 check clang c c11
 check g++ c++ c++17
 check clang++ c++ c++17
+wrapper g++
+wrapper clang++
 expansions g++
 expansions clang++
 exit $failed

@@ -79,7 +79,7 @@ RULES = {
 }
 
 SUFFIXES = (
-    ".c .h .cpp .bt .rs .go .js .css .py .sh .md .txt .toml .cmake .in .1 .3 .5 .7".split() + [""]
+    ".c .h .cpp .hpp .bt .rs .go .js .css .py .sh .md .txt .toml .cmake .in .1 .3 .5 .7".split() + [""]
 )
 SKIPPED = ("tests/fuzz/corpus/", "tests/topology/machines/")
 BESIDE = (".setup.sh", ".ci/run", ".ci/setup")
@@ -179,7 +179,7 @@ def parts(path, text):
     name = path.rsplit("/", 1)[-1]
     suffix = "." + name.rsplit(".", 1)[1] if "." in name[1:] else ""
     first = text.split("\n", 1)[0]
-    if suffix in (".c", ".h", ".cpp", ".bt", ".rs", ".go", ".js", ".css"):
+    if suffix in (".c", ".h", ".cpp", ".hpp", ".bt", ".rs", ".go", ".js", ".css"):
         return list(_parts_by(_C_PART, text))
     if suffix == ".py" or (not suffix and "python" in first):
         return _python_parts(text)
