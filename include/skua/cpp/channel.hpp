@@ -27,7 +27,7 @@ namespace skua
 template <class T> class channel
 {
       public:
-	/* What the C channel holds, and an item on its way to it, which the parcel owns
+	/* The item of the C channel, and an item on its way to it, which the parcel owns
 	 * until it is sent; private to the library. */
 	static constexpr bool flat = std::is_trivially_copyable_v<T> &&
 				     std::is_default_constructible_v<T> &&

@@ -84,7 +84,7 @@ class members : private observer
 	}
 	members(const members &) = delete;
 
-	/* If the spawn fails, so does the wait, and no more tasks are spawned. */
+	/* A spawn that fails makes the wait fail, and further tasks are not spawned. */
 	template <class T> void spawn(task<T> &work) noexcept
 	{
 		promise<T> *it = task_access::root(work);
@@ -226,7 +226,7 @@ task<std::vector<detail::stored<T>>> when_all(std::vector<task<T>> tasks)
 /**
  * when_any - run coroutines at the same time until the first one ends
  *
- * The others are then cancelled, and waited for. What they did before stays done; where
+ * The others are then cancelled, and waited for. Their effects until then stay; where
  * at most one may have an effect, use select().
  *
  * Allocates: a frame. Throws: what the first coroutine threw; as skua::spawn().

@@ -25,8 +25,8 @@
 // must not be held across a co_await, nor a thread-local variable be kept.
 //
 // Cancels. When the task is cancelled (join_handle::cancel(), skua::group, a shutdown),
-// the operation that it waits for has no effect and throws skua::cancelled; so does each
-// later one that would have to wait. The exception unwinds the coroutines, which release
+// the operation that it waits for has no effect and throws skua::cancelled. Each later
+// operation that would have to wait throws it as well. The exception unwinds the coroutines, which release
 // by destructors what they own. A wait for children (a group, co::when_all(), ...) cancels
 // these, and throws when they have ended.
 //
@@ -63,7 +63,7 @@ struct leaf {
 	std::coroutine_handle<> waiter;
 };
 
-/* What all coroutines have. The fields of a root count for a root alone. */
+/* The part that all coroutines have. The fields of a root count for a root alone. */
 struct promise_base {
 	node head = { nullptr, nullptr };
 	skua_task self;
@@ -386,7 +386,7 @@ template <class T> class [[nodiscard]] task
 namespace detail
 {
 
-/* What spawns and groups do with a task. */
+/* The operations of spawns and groups on a task. */
 struct task_access {
 	/* Make it a root, which the caller may spawn. It still owns the frame. */
 	template <class T> static promise<T> *root(task<T> &it) noexcept

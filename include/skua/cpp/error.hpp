@@ -112,7 +112,7 @@ template <class T> T unstore(stored<T> &&value)
 		return std::move(value);
 }
 
-/* What a call came to: a value, an exception, or nothing yet. */
+/* The result of a call: a value, an exception, or nothing yet. */
 template <class T> struct outcome {
 	std::exception_ptr error;
 	std::optional<stored<T>> value;

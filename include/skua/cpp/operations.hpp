@@ -3,7 +3,7 @@
 // operations.hpp - what a coroutine can wait for: co_await skua::co::...
 //
 // Each function below makes an operation, which begins when it is awaited. An operation
-// that need not wait does not suspend the coroutine. What an operation refers to has to
+// that need not wait does not suspend the coroutine. The objects that an operation refers to have to
 // stay in place until the co_await is over. co::select() (skua/cpp/combine.hpp) awaits the
 // first of several.
 //
