@@ -56,13 +56,22 @@ static const struct event *event_of(const struct skua_runtime *rt, uint64_t n)
 	return (const struct event *)area->ring + n % area->ring_events;
 }
 
+/* The first event from @n on that is still in the ring: a fiber that yields until another
+ * thread has its CPU may fill the ring. */
+static uint64_t oldest_from(const struct skua_runtime *rt, uint64_t n)
+{
+	uint64_t head = head_of(rt), events = worker_area(rt)->ring_events;
+
+	return head - n > events ? head - events : n;
+}
+
 /* How many of a kind there are in [first, end). */
 static uint64_t count(const struct skua_runtime *rt, enum event_kind kind,
 		      uint64_t first, uint64_t end)
 {
 	uint64_t found = 0;
 
-	for (uint64_t n = first; n < end; n++)
+	for (uint64_t n = oldest_from(rt, first); n < end; n++)
 		found += event_of(rt, n)->kind == kind;
 	return found;
 }
@@ -382,8 +391,10 @@ static enum skua_poll lock_in_poll(struct skua_task *self)
 static uint64_t waits_next(const struct skua_runtime *rt, uint64_t n,
 			   struct event what)
 {
-	const struct event *event = event_of(rt, n);
+	const struct event *event;
 
+	n = oldest_from(rt, n);
+	event = event_of(rt, n);
 	while (n < head_of(rt) &&
 	       (event->kind < EVENT_WAIT || event->kind > EVENT_GIVE_UP))
 		event = event_of(rt, ++n);
@@ -478,7 +489,7 @@ TEST(recorder__fiber_has_a_label__tells_it_in_each_poll)
 	enum event_kind last = EVENT_NONE;
 	unsigned labels = 0;
 
-	for (uint64_t n = 0; n < head_of(rt); n++) {
+	for (uint64_t n = oldest_from(rt, 0); n < head_of(rt); n++) {
 		const struct event *event = event_of(rt, n);
 
 		if (event->kind == EVENT_LABEL) {
