@@ -345,10 +345,13 @@ SKUA_API int skua_runtime_plan(const struct skua_config *cfg, unsigned *cpus,
  * @rt: live runtime, borrowed
  * @task: initialised, not detached
  *
- * As skua_task_spawn() followed by skua_task_join(). With SKUA_CALLER_DRIVEN, the
- * calling thread drives the runtime meanwhile, by a task of the library, which the
- * counters include.
- * Return: as these functions; if it is not 0, the task was not spawned.
+ * As skua_task_spawn() followed by skua_task_join(), but not in a fiber. With
+ * SKUA_CALLER_DRIVEN, the calling thread drives the runtime meanwhile, by a task of the
+ * library, which the counters include.
+ *
+ * Threads: outside. Blocks: until the task has ended. Allocates: nothing.
+ * Return: as these functions; -EDEADLK (called from a worker); if it is not 0, the task
+ * was not spawned.
  */
 SKUA_API int skua_runtime_block_on(struct skua_runtime *rt,
 				   struct skua_task *task);

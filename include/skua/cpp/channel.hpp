@@ -15,9 +15,10 @@ namespace skua
 /**
  * class channel - a queue of bounded length, with many senders and receivers
  *
- * An item whose bytes may be copied, and that has at most 256 of them, is kept in the
- * channel. Any other one is moved into memory of its own, by new, and its address is
- * passed on. Items that are left are destroyed with the channel.
+ * If T is trivially copyable and default-constructible, and has at most 256 bytes, the
+ * channel itself keeps the items. Otherwise each item is moved into memory of its own, by
+ * new, and the channel keeps its address. Items that are left are destroyed with the
+ * channel.
  *
  * Threads: any number send and receive. Blocks: send() and receive() wait as those of
  * struct skua_channel: fibers and outside threads. Coroutines use co::send() and
@@ -89,7 +90,8 @@ template <class T> class channel
 
 	/* send - append an item, and wait while the channel is full
 	 *
-	 * Return: true; false if the channel is closed, and @value is lost. */
+	 * Return: true; false if the channel is closed. @value is then lost, as after an
+	 * exception. */
 	bool send(T value, deadline until = {})
 	{
 		parcel it(std::move(value));

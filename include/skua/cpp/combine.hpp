@@ -163,7 +163,7 @@ namespace co
  * select - wait until one of several operations takes effect
  * @until: when to give up, by ETIMEDOUT
  * @ops: operations of skua/cpp/operations.hpp: locks, permits, events, times, channels and
- *       ready(). Each keeps its deadline out of this: it has none here
+ *       ready(). Only @until counts as a deadline, not deadlines of the operations
  *
  * As skua_select_poll(): exactly one operation takes effect. An operation that fails takes
  * effect as well, and its exception is thrown.

@@ -26,9 +26,14 @@
 //
 // Cancels. When the task is cancelled (join_handle::cancel(), skua::group, a shutdown),
 // the operation that it waits for has no effect and throws skua::cancelled. Each later
-// operation that would have to wait throws it as well. The exception unwinds the coroutines, which release
-// by destructors what they own. A wait for children (a group, co::when_all(), ...) cancels
-// these, and throws when they have ended.
+// operation that would have to wait throws it as well. The exception unwinds the
+// coroutines, which release by destructors what they own. A shutdown reaches a coroutine
+// that waits without a deadline only when something else wakes it
+// (SKUA_SHUTDOWN_CANCEL).
+//
+// A wait for children (a group, co::when_all(), ...) cancels these, and goes on until they
+// have ended. A wait for a group then throws skua::cancelled; co::when_all() and
+// co::when_any() throw what a child threw, or return the results.
 //
 // Frames come from operator new by way of small stacks of free frames, one for each
 // thread and size. The C interface has no function that hands out memory of a worker:
@@ -456,10 +461,10 @@ void spawn(group &members, task<T> work, const skua_task_type *type = nullptr)
  * block_on - run a coroutine, and wait for its result
  *
  * As spawn() and a join. With SKUA_CALLER_DRIVEN, the calling thread drives the runtime
- * meanwhile.
+ * meanwhile. Fibers use spawn() and join_handle::join() instead.
  *
- * Threads: fibers and outside threads. Blocks: the fiber or thread.
- * Throws: as spawn(); what the coroutine throws.
+ * Threads: outside. Blocks: the thread. Allocates: nothing.
+ * Throws: as spawn(); what the coroutine throws; EDEADLK on a worker.
  * Return: what the coroutine returns.
  */
 template <class T> T block_on(skua_runtime *rt, task<T> work)

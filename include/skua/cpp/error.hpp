@@ -19,7 +19,7 @@ namespace skua
 {
 
 /**
- * class cancelled - what a wait throws in a task or fiber that was cancelled
+ * class cancelled - exception of a wait in a task or fiber that was cancelled
  *
  * Its code is ECANCELED. It unwinds the task like any exception; a task that ends
  * with it has ended, and a join rethrows it.
@@ -70,7 +70,7 @@ class deadline
 	uint64_t ns_ = SKUA_FOREVER_NS;
 };
 
-/* in - the deadline at @delay from now
+/* in - return the deadline that is @delay from now
  *
  * Threads: any. Blocks: never. Allocates: nothing. */
 inline deadline in(std::chrono::nanoseconds delay) noexcept

@@ -58,7 +58,7 @@ class group : private detail::observer
 	 * skua/cpp/coroutine.hpp has the same for a coroutine: spawn(group, task).
 	 *
 	 * Threads: any; while a wait is under way, members. Blocks: never. Allocates:
-	 * the task, by new, and 16 to 32 bytes for each of the most members so far.
+	 * the task, by new, and as skua_group_set_release() says.
 	 * Throws: as skua::spawn().
 	 */
 	template <class F>
@@ -89,7 +89,8 @@ class group : private detail::observer
 
 	/* cancel - cancel all members, also later ones, until a wait has returned
 	 *
-	 * As skua_group_cancel(). */
+	 * As skua_group_cancel(). If a member ends with skua::cancelled, the wait
+	 * rethrows that. */
 	void cancel() noexcept
 	{
 		skua_group_cancel(&it_);

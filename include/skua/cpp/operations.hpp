@@ -3,9 +3,9 @@
 // operations.hpp - what a coroutine can wait for: co_await skua::co::...
 //
 // Each function below makes an operation, which begins when it is awaited. An operation
-// that need not wait does not suspend the coroutine. The objects that an operation refers to have to
-// stay in place until the co_await is over. co::select() (skua/cpp/combine.hpp) awaits the
-// first of several.
+// that need not wait does not suspend the coroutine. The objects that an operation refers
+// to have to stay in place until the co_await is over. co::select()
+// (skua/cpp/combine.hpp) awaits the first of several.
 //
 // Unless an entry says otherwise: Threads: a coroutine. Blocks: the coroutine, not its
 // worker. Allocates: nothing. Throws: cancelled (the task was); ETIMEDOUT (the deadline
@@ -378,7 +378,8 @@ inline detail::read_operation lock_shared(shared_mutex &it,
 	return { it, until };
 }
 
-/* acquire - take @n permits of a semaphore. Throws also: ESHUTDOWN (it is closed) */
+/* acquire - take @n permits of a semaphore. Throws also: ESHUTDOWN (it is closed); EINVAL
+ * (@n is 0, or above SKUA_MAX_PERMITS) */
 inline detail::acquire_operation acquire(semaphore &it, uint64_t n = 1,
 					 deadline until = {}) noexcept
 {
@@ -400,8 +401,8 @@ inline detail::group_operation wait(group &it) noexcept
 }
 
 /* send - append an item to a channel, and wait while that is full. Allocates: for an item
- * that the channel does not keep itself. Return: true; false if the channel is closed, and
- * the item is lost. */
+ * that the channel does not keep itself. Return: true; false if the channel is closed. The
+ * item is then lost, as after an exception. */
 template <class T>
 detail::send_operation<T> send(channel<T> &to, std::common_type_t<T> value,
 			       deadline until = {})

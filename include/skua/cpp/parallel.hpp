@@ -277,7 +277,7 @@ void for_range(skua_ctx ctx, size_t begin, size_t end, F &&f, size_t grain = 0)
 /**
  * for_each - call a function for each item of a range
  * @first, @last: random-access iterators
- * @f: called with each item, several at once
+ * @f: called with each item; several calls may run at the same time
  * @grain: items in a part; 0 = adaptive
  *
  * As for_range().
@@ -437,7 +437,8 @@ void sort_with(skua_ctx ctx, Iterator first, Iterator last, Less &less)
  * @first, @last: iterators of an array or vector; its items are trivially copyable
  * @less: true if its first argument belongs before its second; called on several threads
  *
- * If @less throws, the items are in an unspecified order.
+ * If @less throws, the items are in an unspecified order, and the first exception in time
+ * reaches the caller.
  * Allocates: as skua_sort(). Throws also: ENOMEM.
  */
 template <class Iterator, class Less = std::less<>>

@@ -15,7 +15,8 @@ namespace skua
 /**
  * struct config - the fields of struct skua_config, for initialisers by name
  *
- * C++20: skua::runtime rt({ .workers = 2 }). As there, 0 is the default of each.
+ * C++20: skua::runtime rt({ .workers = 2 }). As in struct skua_config, 0 stands for the
+ * default of a field.
  */
 struct config {
 	unsigned workers = 0;
@@ -40,7 +41,7 @@ struct config {
 	uint32_t blocking_queued = 0;
 	uint64_t blocking_idle_ns = 0;
 
-	/* The same for skua_runtime_create() and skua_runtime_plan(). */
+	/* c - return the same as a struct skua_config */
 	skua_config c() const noexcept
 	{
 		return { sizeof(skua_config),
@@ -146,7 +147,7 @@ class runtime
 	 * @how: SKUA_SHUTDOWN_RUN, or SKUA_SHUTDOWN_CANCEL to cancel the tasks
 	 *
 	 * As skua_runtime_shutdown().
-	 * Throws: EDEADLK on a worker.
+	 * Throws: EDEADLK on a worker, and inside run().
 	 * Return: true; false if tasks are left.
 	 */
 	bool shutdown(std::chrono::nanoseconds timeout,
@@ -164,9 +165,9 @@ class runtime
 	 * run - call a function that forks, and wait until it returns
 	 * @f: called with a skua_ctx, on the calling thread
 	 *
-	 * skua/cpp/parallel.hpp has what a context is for. As skua_run().
-	 * Threads: any but those of this runtime's workers. Blocks: until @f has
-	 * returned. Allocates: nothing.
+	 * As skua_run(). skua/cpp/parallel.hpp has the functions that take a context.
+	 * Threads: any; in a task of this runtime, use skua_task_ctx() instead. Blocks:
+	 * until @f has returned. Allocates: as skua_run().
 	 * Throws: what @f throws; ESHUTDOWN and ENOMEM.
 	 * Return: what @f returns.
 	 */

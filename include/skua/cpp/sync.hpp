@@ -3,14 +3,16 @@
 // sync.hpp - locks and signals, for the guards of the standard library
 //
 // Fibers, coroutines and threads may share an object. The members wait as fibers and
-// outside threads do; in a poll, a coroutine or a job they throw EDEADLK if they may have
-// to wait. Coroutines use skua/cpp/operations.hpp: co_await skua::co::lock(mutex).
+// outside threads do. In a poll, a coroutine or a job, each member that may wait throws
+// EDEADLK, even if it need not wait now. Coroutines use skua/cpp/operations.hpp: co_await
+// skua::co::lock(mutex).
 //
 // An object neither allocates nor needs a runtime, and cannot be copied or moved. Unless
 // an entry says otherwise: Threads: fibers and outside threads. Blocks: the fiber or
 // thread. Allocates: nothing. Throws: cancelled (the fiber was cancelled); EDEADLK (the
-// caller must not wait, or holds the lock already). The forms try_ and those that let
-// others proceed may be called by any thread and never block.
+// caller must not wait, or holds the lock already). Members whose names begin with try_,
+// except try_lock_until(), and members that let waiters proceed may be called by any
+// thread, and never block.
 #ifndef SKUA_CPP_SYNC_HPP
 #define SKUA_CPP_SYNC_HPP
 
@@ -31,7 +33,8 @@ inline bool tried(int code, const char *what)
 
 } // namespace detail
 
-/* class mutex - mutual exclusion: Lockable, and TimedLockable by try_lock_until()
+/* class mutex - mutual exclusion: Lockable; std::unique_lock also takes it with a time of
+ * std::chrono::steady_clock
  *
  * The holder is the fiber, coroutine or thread, on whichever worker it runs. */
 class mutex
@@ -142,13 +145,14 @@ class semaphore
 		detail::check(skua_semaphore_acquire(&it_, n, until.ns()),
 			      "skua::semaphore::acquire");
 	}
-	/* try_acquire - false if they are not there now */
+	/* try_acquire - false if they are not there now, or others wait. Throws: ESHUTDOWN;
+	 * EINVAL */
 	bool try_acquire(uint64_t n = 1)
 	{
 		return detail::tried(skua_semaphore_acquire_try(&it_, n),
 				     "skua::semaphore::try_acquire");
 	}
-	/* release - add @n permits. Throws: EOVERFLOW */
+	/* release - add @n permits. Throws: EOVERFLOW (as skua_semaphore_release()) */
 	void release(uint64_t n = 1)
 	{
 		detail::check(skua_semaphore_release(&it_, n),
