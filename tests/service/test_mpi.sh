@@ -7,7 +7,7 @@
 # $SKUA_BUILD_DIR is the build. The set "long" searches a larger tree.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-# shellexpect source=tests/service/checks.sh
+# shellcheck source=tests/service/checks.sh
 source tests/service/checks.sh
 
 uts=$(built bench/mpi/skua-uts-ranks) || exit
