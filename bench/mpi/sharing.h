@@ -9,11 +9,12 @@
  *   answers when one of its searchers has given a part to its pool. An idle rank asks
  *   the others in turn, from a random one on; if none had parts, it pauses, and begins
  *   again.
- * - TOKEN: the wave that finds the end of the search, from rank 0 round all ranks. An
- *   idle rank passes it on, with the number of its GIVEs with parts that it has sent,
- *   less those that it has received, added. The wave is in vain if a rank has received
- *   parts since it passed the last wave, or if the sum is not 0. Source: E. W. Dijkstra,
- *   "Shmuel Safra's version of termination detection" (EWD 998, 1987).
+ * - TOKEN: the wave that finds the end of the search, from rank 0 round all ranks. It
+ *   adds up the GIVEs with parts that are under way: a rank waits until it is idle, adds
+ *   those that it has sent, subtracts those that it has received, and passes the wave on.
+ *   The wave is in vain if a rank has received parts since it passed the last wave, or if
+ *   the sum is not 0. Source: E. W. Dijkstra, "Shmuel Safra's version of termination
+ *   detection" (EWD 998, 1987).
  * - OVER: rank 0 knows that all ranks are idle, and no parts are under way.
  *
  * After OVER, a rank waits for the answer to its own ASK, and then enters a barrier. It
