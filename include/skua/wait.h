@@ -78,10 +78,13 @@ struct skua_wait {
 	uint64_t amount;
 	uint32_t phase;
 	union {
-		uint16_t stage;      /* how far the operation has come */
-		uint16_t references; /* of a select: that no case holds */
-		uint16_t aside;      /* of a call on a descriptor: bool */
-		uint16_t delay; /* of the delay of such a call: its number */
+		uint16_t stage; /* how far the operation has come */
+		/* of a select: references that no wait of a case holds */
+		uint16_t references;
+		/* of a call on a descriptor: it looks for something that other calls
+		 * do not see */
+		uint16_t aside;
+		uint16_t delay; /* of such a call: the number of its delay */
 	};
 	uint8_t given;
 	uint8_t in_select;
