@@ -313,7 +313,7 @@ SKUA_API ssize_t skua_io_recvmsg_try(struct skua_io io, struct msghdr *message,
  *
  * If @message names a receiver that is full, such as a Unix socket of datagrams, no event
  * tells when it has room. The call then tries again after 1 ms, then after twice as long each
- * time, up to 100 ms.
+ * time, up to 100 ms. The next call begins with 1 ms again.
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
@@ -445,7 +445,9 @@ SKUA_API int skua_io_accept_try(struct skua_io listener, struct skua_io *out,
  * @address, @length: address of the other side, as for connect(); borrowed
  * @deadline_ns: as for skua_io_read()
  *
- * Once for each socket: after an error, the socket can only be closed.
+ * Once for each socket: after an error, the socket can only be closed. If the listener is a
+ * Unix socket whose queue is full, the call tries again after the delays of
+ * skua_io_sendmsg().
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: nothing.
