@@ -50,6 +50,7 @@ struct options {
 	bool tasks;
 	const char *bind, *password, *max_memory, *max_bulk;
 	const char *append, *folder, *append_file;
+	const char *rewrite_percent, *rewrite_min_size;
 };
 
 static const struct args_verb verb = {
@@ -87,6 +88,14 @@ static const struct args_verb verb = {
 			     "Put the log into FOLDER (default: .)"),
 		ARGS_TEXT_OF(struct options, "append-file", append_file, "NAME",
 			     "Name of the log (default: skua-kv.log)"),
+		ARGS_TEXT_OF(struct options, "auto-aof-rewrite-percentage",
+			     rewrite_percent, "PERCENT",
+			     "Rewrite the log when it has grown by PERCENT "
+			     "since the last rewrite (default: 100); 0: never"),
+		ARGS_TEXT_OF(struct options, "auto-aof-rewrite-min-size",
+			     rewrite_min_size, "SIZE",
+			     "Rewrite the log only if it has more than SIZE "
+			     "bytes (default: 64mb)"),
 		{ .name = "grace",
 		  .arg = "SECONDS",
 		  .doc = "At the end, wait SECONDS for clients to take their "
@@ -151,6 +160,10 @@ static int apply(const struct options *options)
 	if (options->append && choose_log(options->append))
 		return -1;
 	return set("maxmemory", options->max_memory) ||
+			       set("auto-aof-rewrite-percentage",
+				   options->rewrite_percent) ||
+			       set("auto-aof-rewrite-min-size",
+				   options->rewrite_min_size) ||
 			       set("proto-max-bulk-len", options->max_bulk) ||
 			       set("requirepass", options->password)
 		       ? -1
@@ -197,6 +210,7 @@ static void sweep_all(struct skua_fiber *self)
 	do {
 		pause_ns =
 			store_count_expiring(server.store) ? SWEEP_NS : SECOND;
+		logged_rewrite_if_large(&server);
 		skua_cancel_mask();
 		sweep();
 		skua_cancel_unmask();

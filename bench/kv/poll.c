@@ -38,6 +38,7 @@ typedef enum next (*step_fn)(struct task *t);
  * @stripe, @got: the locks of these that are held: stripes below @stripe, and HELD_*
  * @batch, @count, @at, @result: commands that were parsed; those below @at have run
  * @records, @waiter: the records of a command, until they are added to the log; a wait for the log
+ * @rest, @visits: a wait until a rewrite has visited these stripes
  * @select, @cases: a wait for the socket and for messages
  * @output: replies that are being sent
  * @drain_ns, @drained: a refused client: until when its bytes are read, and reads so far
@@ -55,6 +56,8 @@ struct task {
 	enum resp_result result;
 	struct record_batch records;
 	struct log_waiter waiter;
+	struct store_set rest;
+	struct rewrite_waiter visits;
 	struct skua_select select;
 	struct skua_select_case cases[2];
 	struct output output;
@@ -122,6 +125,7 @@ static void release_locks(struct task *t)
 	if (t->got & HELD_PUBSUB)
 		skua_mutex_unlock(&server->pubsub.lock);
 	store_unlock_set(server->store, &t->set);
+	t->stripe = t->got = 0;
 }
 
 /* A shutdown of the runtime cancels the task. It then cannot wait, and tries again later. */
@@ -246,15 +250,31 @@ static enum next add_records(struct task *t)
 	return to(t, free_garbage);
 }
 
+static enum next run(struct task *t);
+
+/* The command needs stripes that a rewrite has visited, and others. No lock is held. */
+static enum next wait_for_visits(struct task *t)
+{
+	int code = logged_uniform_poll(&t->c.session, &t->rest, &t->task,
+				       &t->visits, &t->wait);
+
+	return code ? not_yet(code) : to(t, run);
+}
+
 static enum next run(struct task *t)
 {
+	struct session *session = &t->c.session;
 	const struct request *request = &t->batch[t->at];
+	const struct bytes *argv = resp_kept(&t->c.parser, request->args);
 	int code = take_locks(t);
 
 	if (code)
 		return not_yet(code);
-	command_run(&t->c.session, request->argc,
-		    resp_kept(&t->c.parser, request->args),
+	if (!logged_is_uniform(session, request->argc, argv, &t->rest)) {
+		release_locks(t);
+		return to(t, wait_for_visits);
+	}
+	command_run(session, request->argc, argv,
 		    request->argc > 1 ? &request->hash : NULL);
 	return to(t, add_records);
 }

@@ -141,7 +141,7 @@ static uint64_t add(size_t size)
 	static const char value[1 << 16];
 	struct bytes argv[] = { { "SET", 3 }, { "key", 3 }, { value, size } };
 
-	return log_add(&server_log, 1000, 1, NULL, 3, argv);
+	return log_add(&server_log, 1000, 1, NULL, 3, argv, 0);
 }
 
 /* ---- good disks -------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* about.c - COMMAND, CONFIG and SHUTDOWN */
+/* about.c - COMMAND, CONFIG, BGREWRITEAOF and SHUTDOWN */
 #include "bench/kv/commands/command.h"
 
+#include <errno.h>
 #include <stdio.h>
 
+#include "bench/kv/log/log.h"
 #include "bench/kv/store/glob.h"
 
 /* ---- COMMAND -------------------------------------------------------------------- */
@@ -247,6 +249,34 @@ void run_config_set(struct call *call)
 		set_error(call, wrong, error);
 	else
 		reply_ok(call->reply);
+}
+
+/* ---- BGREWRITEAOF and SHUTDOWN -------------------------------------------------- */
+
+void run_bgrewriteaof(struct call *call)
+{
+	struct log *log = call->server->log;
+	int code = log ? rewrite_ask(log) : -ENOENT;
+
+	if (!log)
+		REPLY_TEXT(call->reply,
+			   "-ERR Can't execute an AOF background rewriting: "
+			   "the server has no log (option --append)");
+	else if (code == -EALREADY)
+		REPLY_TEXT(call->reply,
+			   "-ERR Background append only file rewriting already "
+			   "in progress");
+	else if (code)
+		reply_error(call->reply,
+			    "ERR Can't execute an AOF background rewriting: "
+			    "the log cannot be written: %s",
+			    strerror(-code));
+	else if (call->session->transaction.active)
+		REPLY_TEXT(call->reply,
+			   "+Background append only file rewriting scheduled");
+	else
+		REPLY_TEXT(call->reply,
+			   "+Background append only file rewriting started");
 }
 
 void run_shutdown(struct call *call)

@@ -34,6 +34,7 @@
 /**
  * struct call - one call of a command
  * @key: the first key, if the command has keys
+ * @rewrite: for log_add(), if it has several keys; see logged_lock()
  * @no_memory: it has ended early, for lack of memory, and may have done a part
  */
 struct call {
@@ -45,6 +46,7 @@ struct call {
 	size_t argc;
 	const struct bytes *argv;
 	struct key key;
+	uint64_t rewrite;
 	bool no_memory;
 };
 
@@ -116,8 +118,8 @@ bool command_must_wait(struct session *session, size_t argc,
  * @hash: that of argv[1], if the caller knows it; NULL: it does not
  *
  * In a fiber, with cancels masked; or in a poll, with the locks of command_locks() held and
- * noted in session->held. If there is a log, the clock of a session in polls has a batch, and
- * logged_add_poll() follows before the unlock.
+ * noted in session->held. If there is a log, the clock of a session in polls has a batch,
+ * logged_is_uniform() comes before, and logged_add_poll() follows before the unlock.
  */
 void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		 const uint64_t *hash);
@@ -212,6 +214,7 @@ void run_command(struct call *call); /* about.c */
 void run_command_count(struct call *call);
 void run_command_docs(struct call *call);
 void run_command_info(struct call *call);
+void run_bgrewriteaof(struct call *call);
 void run_config_get(struct call *call);
 void run_config_set(struct call *call);
 void run_shutdown(struct call *call);

@@ -53,6 +53,7 @@ static const struct command pubsub_commands[] = {
 const struct command commands[] = {
 	{ "append", 3, GROWS | FAST, 1, 1, 1, run_append, "string", "2.0.0", "Append a value to a key", NULL },
 	{ "auth", -2, NO_AUTH | FAST | CLIENTS, 0, 0, 0, run_auth, "connection", "1.0.0", "Authenticate to the server", NULL },
+	{ "bgrewriteaof", 1, ADMIN, 0, 0, 0, run_bgrewriteaof, "server", "1.0.0", "Asynchronously rewrite the append-only file", NULL },
 	{ "client", -2, 0, 0, 0, 0, NULL, "connection", "2.4.0", "A container for client connection commands", client_commands },
 	{ "command", -1, 0, 0, 0, 0, run_command, "server", "2.8.13", "Get array of Redis command details", command_commands },
 	{ "config", -2, 0, 0, 0, 0, NULL, "server", "2.0.0", "A container for server configuration commands", config_commands },

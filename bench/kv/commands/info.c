@@ -73,6 +73,32 @@ static void add_memory(struct call *call, struct text *text)
 	    (number)setting(&call->server->settings.max_memory));
 }
 
+/* Return a time in seconds; -1: it is @none. */
+static long long seconds(uint64_t time_ns, bool none)
+{
+	return none ? -1 : (long long)(time_ns / 1000000000);
+}
+
+static void add_rewrites(const struct log *log, struct text *text)
+{
+	struct rewrite_figures figures = { .running = false };
+
+	if (log)
+		figures = rewrite_figures(log);
+	add(text,
+	    "aof_rewrite_in_progress:%d\r\n"
+	    "aof_rewrite_scheduled:0\r\n"
+	    "aof_last_rewrite_time_sec:%lld\r\n"
+	    "aof_current_rewrite_time_sec:%lld\r\n"
+	    "aof_last_bgrewrite_status:%s\r\n"
+	    "aof_rewrites:%llu\r\n"
+	    "aof_rewrites_consecutive_failures:%llu\r\n",
+	    figures.running, seconds(figures.took_ns, !figures.took_ns),
+	    seconds(skua_now_ns() - figures.begun_ns, !figures.running),
+	    figures.failures ? "err" : "ok", (number)figures.rewrites,
+	    (number)figures.failures);
+}
+
 static void add_persistence(struct call *call, struct text *text)
 {
 	struct log *log = call->server->log;
@@ -82,15 +108,20 @@ static void add_persistence(struct call *call, struct text *text)
 	    "loading:0\r\n"
 	    "aof_enabled:%d\r\n",
 	    log != NULL);
-	if (log)
-		add(text,
-		    "aof_last_write_status:%s\r\n"
-		    "aof_bytes_added:%llu\r\n"
-		    "aof_frames:%llu\r\n"
-		    "aof_sync_us:%llu\r\n",
-		    log_error(log) ? "err" : "ok", (number)log_added(log),
-		    (number)shared_read(&log->frames),
-		    (number)shared_read(&log->sync_ns) / 1000);
+	add_rewrites(log, text);
+	if (!log)
+		return;
+	add(text,
+	    "aof_last_write_status:%s\r\n"
+	    "aof_current_size:%llu\r\n"
+	    "aof_base_size:%llu\r\n"
+	    "aof_bytes_added:%llu\r\n"
+	    "aof_frames:%llu\r\n"
+	    "aof_sync_us:%llu\r\n",
+	    log_error(log) ? "err" : "ok", (number)log_size(log),
+	    (number)log_base(log), (number)log_added(log),
+	    (number)shared_read(&log->frames),
+	    (number)shared_read(&log->sync_ns) / 1000);
 }
 
 static void add_stats(struct call *call, struct text *text)

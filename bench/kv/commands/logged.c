@@ -35,19 +35,20 @@ static void collect(struct record_batch *batch, const struct call *call)
 }
 
 /* Add the record of a command at once. As collect(). */
-static uint64_t add(struct call *call)
+static uint64_t add(struct call *call, uint64_t rewrite)
 {
 	if (call->no_memory) {
 		log_lose(call->server->log);
 		return UINT64_MAX;
 	}
 	return log_add(call->server->log, store_now_ms(&call->session->clock),
-		       1, NULL, call->argc, call->argv);
+		       1, NULL, call->argc, call->argv, rewrite);
 }
 
 void logged_one(struct call *call, const struct stripe *stripe, uint64_t before)
 {
-	uint64_t *logged = &call->server->logged[stripe - call->store->stripes];
+	unsigned i = (unsigned)(stripe - call->store->stripes);
+	uint64_t *logged = &call->server->logged[i];
 
 	if (!(call->command->flags & COMMAND_WRITE) ||
 	    stripe->changes == before) {
@@ -55,7 +56,7 @@ void logged_one(struct call *call, const struct stripe *stripe, uint64_t before)
 	} else if (call->session->clock.batch) {
 		collect(call->session->clock.batch, call);
 	} else {
-		*logged = add(call);
+		*logged = add(call, call->server->log->rewrite.visited[i]);
 		need(call->session, *logged);
 	}
 }
@@ -80,15 +81,16 @@ static void changed(struct session *session, const struct store_set *set,
 	need(session, position);
 }
 
-/* A command has changed stripes. */
-static void add_many(struct call *call, const struct store_set *set)
+/* A command has changed stripes. @rewrite: for log_add() */
+static void add_many(struct call *call, const struct store_set *set,
+		     uint64_t rewrite)
 {
 	struct session *session = call->session;
 
 	if (session->clock.batch)
 		collect(session->clock.batch, call);
 	else
-		changed(session, set, add(call));
+		changed(session, set, add(call, rewrite));
 }
 
 static void read_some(struct call *call, const struct store_set *set)
@@ -106,7 +108,7 @@ void logged_many(struct call *call, const struct store_set *set,
 {
 	if (call->command->flags & COMMAND_WRITE &&
 	    logged_changes(call->store, set) != before)
-		add_many(call, set);
+		add_many(call, set, call->rewrite);
 	else
 		read_some(call, set);
 }
@@ -116,7 +118,9 @@ void logged_flush(struct call *call)
 	struct store_set all;
 
 	memset(&all, 0xff, sizeof(all));
-	add_many(call, &all);
+	/* Nothing is left in stripes that were not visited: a replay of the copy does the same
+	 * as one of the log. */
+	add_many(call, &all, rewrite_number(&call->server->log->rewrite));
 }
 
 void logged_read_all(struct call *call)
@@ -142,8 +146,10 @@ static bool is_wanted(const struct log *log, const struct record_batch *batch)
 
 void logged_begin(struct call *call, struct record_batch *batch)
 {
-	if (!call->session->clock.batch)
-		call->session->clock.batch = batch;
+	if (call->session->clock.batch)
+		return;
+	batch->rewrite = call->rewrite;
+	call->session->clock.batch = batch;
 }
 
 void logged_queued(struct call *call)
@@ -172,7 +178,7 @@ static uint64_t add_batch(struct session *session,
 
 	if (!batch->failed)
 		return log_add(log, store_now_ms(&session->clock),
-			       batch->commands, &body, 0, NULL);
+			       batch->commands, &body, 0, NULL, batch->rewrite);
 	log_lose(log);
 	return UINT64_MAX;
 }
@@ -209,7 +215,8 @@ static void note_expired(struct store *store, struct store_clock *clock,
 	if (clock->batch)
 		record_batch_add(clock->batch, 2, argv);
 	else if (may_note_expired(log))
-		log_add(log, store_now_ms(clock), 1, NULL, 2, argv);
+		log_add(log, store_now_ms(clock), 1, NULL, 2, argv,
+			log->rewrite.visited[key->hash % STORE_STRIPES]);
 }
 
 bool logged_must_wait(struct session *session, bool writes)
@@ -308,6 +315,7 @@ bool logged_start(struct server *server, struct log *log)
 		return false;
 	server->store->owner = log;
 	server->store->on_expired = note_expired;
+	log->rewrite.store = server->store;
 	server->log = log;
 	return true;
 }

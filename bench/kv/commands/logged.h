@@ -13,8 +13,9 @@
  * A command in a poll cannot wait for the lock of the log. Its records are collected in the batch
  * of the session's clock, and logged_add_poll() adds them while the stripes are still locked.
  *
- * All functions except logged_sweep(), logged_start() and those after it are called only if the
- * server has a log.
+ * Only logged_lock(), logged_lock_transaction(), logged_is_uniform(), logged_sweep(),
+ * logged_rewrite_if_large(), logged_start() and those after it may be called if the server has no
+ * log.
  */
 #ifndef SKUA_BENCH_KV_LOGGED_H
 #define SKUA_BENCH_KV_LOGGED_H
@@ -26,6 +27,25 @@
  * the stripe before */
 void logged_one(struct call *call, const struct stripe *stripe,
 		uint64_t before);
+
+/* logged_lock - lock the stripes of a command, so that its record may go to the copy of a rewrite
+ * that goes on: all stripes were visited, or none. Sets call->rewrite. Also without a log. In a
+ * fiber */
+void logged_lock(struct call *call, const struct store_set *set);
+
+/* logged_lock_transaction - the same for EXEC. @set: all stripes that it needs */
+void logged_lock_transaction(struct call *call, const struct store_set *set);
+
+/* logged_is_uniform - the same for a command in a poll, with the locks of command_locks(). Return:
+ * true: it may run. false: unlock them, call logged_uniform_poll(), and lock again. @rest: receives
+ * the stripes that were not visited. Also without a log */
+bool logged_is_uniform(struct session *session, size_t argc,
+		       const struct bytes *argv, struct store_set *rest);
+
+/* logged_uniform_poll - wait until stripes were visited. Return: as rewrite_wait_poll() */
+int logged_uniform_poll(struct session *session, const struct store_set *rest,
+			struct skua_task *self, struct rewrite_waiter *waiter,
+			struct skua_wait *wait);
 
 /* logged_changes - return the sum of the changes of stripes, whose locks are held */
 uint64_t logged_changes(const struct store *store, const struct store_set *set);
@@ -68,6 +88,10 @@ void logged_begin(struct call *call, struct record_batch *batch);
 void logged_queued(struct call *call);
 void logged_end(struct call *call, struct record_batch *batch,
 		const struct store_set *set);
+
+/* logged_rewrite_if_large - begin a rewrite if the settings say that the log is large enough. Also
+ * without a log. Any thread */
+void logged_rewrite_if_large(struct server *server);
 
 /* logged_start - from now on, add all changes to the log of the server. Return: false: no
  * memory */

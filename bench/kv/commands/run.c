@@ -276,7 +276,7 @@ static void run_on_many(struct call *call, bool locked)
 	}
 	command_keys(call->store, call->command, call->argc, call->argv, &set);
 	if (!locked)
-		store_lock_set(call->store, &set);
+		logged_lock(call, &set);
 	before = logged ? logged_changes(call->store, &set) : 0;
 	call->command->run(call);
 	if (logged)

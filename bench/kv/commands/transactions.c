@@ -217,7 +217,7 @@ void run_exec(struct call *call)
 	transaction_stripes(session, &set);
 	transaction_watched(session, &set);
 	if (!(held & HELD_STRIPES))
-		store_lock_set(call->store, &set);
+		logged_lock_transaction(call, &set);
 	stale = is_stale(call);
 	transaction_unwatch_locked(session);
 	if (stale) {

@@ -71,7 +71,7 @@ void log_lose(struct log *log)
 /* log_add(), with the lock. */
 static uint64_t add(struct log *log, int64_t now_ms, uint32_t commands,
 		    const struct bytes *body, size_t argc,
-		    const struct bytes *argv)
+		    const struct bytes *argv, uint64_t rewrite)
 {
 	size_t size = RECORD_HEADER +
 		      (body ? body->size : record_command_size(argc, argv));
@@ -91,6 +91,9 @@ static uint64_t add(struct log *log, int64_t now_ms, uint32_t commands,
 		memcpy(at, body->data, body->size);
 	else
 		record_put_command(at, argc, argv);
+	if (rewrite && rewrite == log->rewrite.number)
+		rewrite_add(&log->rewrite, log->adding.data + log->adding.used,
+			    size);
 	log->adding.used += size;
 	/* In mode always, log_wait() wakes the fiber. */
 	if (log->mode != LOG_ALWAYS || log->adding.used >= LOG_MANY)
@@ -100,12 +103,12 @@ static uint64_t add(struct log *log, int64_t now_ms, uint32_t commands,
 
 uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 		 const struct bytes *body, size_t argc,
-		 const struct bytes *argv)
+		 const struct bytes *argv, uint64_t rewrite)
 {
 	uint64_t position;
 
 	lock(log);
-	position = add(log, now_ms, commands, body, argc, argv);
+	position = add(log, now_ms, commands, body, argc, argv, rewrite);
 	unlock(log);
 	return position;
 }
@@ -123,7 +126,8 @@ int log_add_poll(struct log *log, int64_t now_ms,
 	if (batch->failed)
 		lose(log);
 	else
-		*position = add(log, now_ms, batch->commands, &body, 0, NULL);
+		*position = add(log, now_ms, batch->commands, &body, 0, NULL,
+				batch->rewrite);
 	unlock(log);
 	return 0;
 }

@@ -27,6 +27,8 @@
  * nothing more until the server is started again. In both cases writes are refused, and a
  * client that waits for its record gets no reply: its connection ends.
  *
+ * The file grows, until a rewrite replaces it by a shorter one (rewrite.h).
+ *
  * Memory: while LOG_BEHIND bytes wait to be written, a command that writes, or may find expired
  * keys, waits before it begins.
  */
@@ -36,6 +38,7 @@
 #include <skua/skua.h>
 
 #include "bench/kv/log/reader.h"
+#include "bench/kv/log/rewrite.h"
 
 #define LOG_BEHIND (8u << 20)
 /* In mode always, this many bytes are written even if no client waits for them: the records of
@@ -83,7 +86,9 @@ struct log_waiter {
  * The rest belongs to the fiber:
  * @writing: the records of the frame that is written
  * @taken: the position after that frame; others read it
- * @offset: place of the next frame in the file
+ * @path: of the file, without symbolic links
+ * @offset: place of the next frame in the file; others read it
+ * @base: @offset after the start, or after the last rewrite; others read it
  * @synced: bytes of the file that have reached the disk
  * @zeros: the file has zeros up to here at least
  * @sync_ns, @frames: the time that a sync takes, smoothed, and the number of frames; others
@@ -104,13 +109,16 @@ struct log {
 	struct skua_runtime *runtime;
 	enum log_mode mode;
 	int fd;
+	char *path;
 	struct skua_notify work;
 	struct skua_fiber fiber;
 	struct log_buffer writing;
 	uint64_t taken;
 	struct frame_file file;
-	uint64_t offset, synced, zeros;
+	uint64_t offset, base, synced, zeros;
 	uint64_t sync_ns, sync_due_ns, frames;
+
+	struct rewrite rewrite;
 };
 
 /**
@@ -127,10 +135,13 @@ struct log {
 int log_open(struct log *log, const char *path, log_visit_fn visit, void *ctx,
 	     uint64_t *cut, struct skua_error *err);
 
-/* log_start - start the fiber. Return: 0; a negative errno value */
+/* log_close - close the file, and free the memory, after log_open() or by log_stop() */
+void log_close(struct log *log);
+
+/* log_start - start the fibers. Return: 0; a negative errno value */
 int log_start(struct log *log);
 
-/* log_stop - write and sync all, end the fiber, and close the file. In a thread. Return: 0; a
+/* log_stop - write and sync all, end the fibers, and close the file. In a thread. Return: 0; a
  * negative errno value: not all is on the disk */
 int log_stop(struct log *log);
 
@@ -138,6 +149,8 @@ int log_stop(struct log *log);
  * log_add - add a record
  * @commands: number of commands in @body; 1 without it
  * @body: the commands, as record_put_command() writes them; NULL: @argv is the only one
+ * @rewrite: number of the rewrite whose copy has the record, too, if it goes on: that of the
+ *           visits of all stripes of the record. 0: none
  *
  * In a fiber, with cancels masked, with the locks of the keys. Return: the position after it;
  * UINT64_MAX: it was not added. There was no memory for it, or the log is lost already; nothing
@@ -145,7 +158,7 @@ int log_stop(struct log *log);
  */
 uint64_t log_add(struct log *log, int64_t now_ms, uint32_t commands,
 		 const struct bytes *body, size_t argc,
-		 const struct bytes *argv);
+		 const struct bytes *argv, uint64_t rewrite);
 
 /**
  * log_add_poll - add a record, or lose it, in a poll. As log_add()
@@ -182,6 +195,32 @@ static inline bool log_is_durable(const struct log *log, uint64_t position)
 {
 	/* Relaxed: the bytes are on the disk; the number orders no access to memory. */
 	return __atomic_load_n(&log->durable, __ATOMIC_RELAXED) >= position;
+}
+
+/* log_set_offset, log_set_base - change the numbers. The fiber of the log, and log_open() */
+static inline void log_set_offset(struct log *log, uint64_t offset)
+{
+	/* Relaxed: a figure for other threads. */
+	__atomic_store_n(&log->offset, offset, __ATOMIC_RELAXED);
+}
+
+static inline void log_set_base(struct log *log, uint64_t base)
+{
+	/* Relaxed: as above. */
+	__atomic_store_n(&log->base, base, __ATOMIC_RELAXED);
+}
+
+/* log_size, log_base - return @offset and @base. Any thread. */
+static inline uint64_t log_size(const struct log *log)
+{
+	/* Relaxed: a figure. */
+	return __atomic_load_n(&log->offset, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t log_base(const struct log *log)
+{
+	/* Relaxed: a figure. */
+	return __atomic_load_n(&log->base, __ATOMIC_RELAXED);
 }
 
 /* log_wait - wait until a position has reached the disk. In a fiber, with cancels masked,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/kv/log/file.h"
 #include "bench/kv/log/log.h"
 
 /* How long to wait for the lock of the file, and how long between two tries. */
@@ -23,43 +24,18 @@ static int fail(struct skua_error *err, int code, const char *path,
 	return code ? code : -EINVAL;
 }
 
-/* A new file survives a crash only if its folder is synced. */
-static int sync_folder(struct log *log, const char *path)
-{
-	char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : 0;
-	const char *name = slash == folder ? "/" : slash ? folder : ".";
-	int fd, code = -ENOMEM;
-
-	if (!folder)
-		return code;
-	if (slash && slash != folder)
-		*slash = '\0';
-	fd = code = skua_file_open(log->runtime, name, O_RDONLY | O_DIRECTORY,
-				   0, SKUA_FOREVER_NS);
-	if (fd >= 0) {
-		code = skua_file_sync(log->runtime, fd, 0, SKUA_FOREVER_NS);
-		close(fd);
-	}
-	free(folder);
-	return code;
-}
-
 /* Write the header of a new file, in place of a header that a crash has cut short. */
 static int begin_file(struct log *log, const char *path)
 {
-	char header[FRAME_FILE_HEADER];
-	ssize_t done;
 	int code;
 
-	frame_file_create(&log->file, header);
 	if (ftruncate(log->fd, 0))
 		return -errno;
-	done = skua_file_write(log->runtime, log->fd, header, sizeof(header), 0,
-			       SKUA_FOREVER_NS);
-	if (done != sizeof(header))
-		return done < 0 ? (int)done : -ENOSPC;
-	code = skua_file_sync(log->runtime, log->fd, 0, SKUA_FOREVER_NS);
-	return code ? code : sync_folder(log, path);
+	code = file_begin(log->runtime, log->fd, &log->file);
+	if (!code)
+		code = skua_file_sync(log->runtime, log->fd, 0,
+				      SKUA_FOREVER_NS);
+	return code ? code : file_sync_folder(log->runtime, path);
 }
 
 /* Lock the file. The kernel may still carry out the last write of a server that was killed:
@@ -137,7 +113,54 @@ static int accept(struct log *log, const struct log_found *found,
 		return fail(err, found->error, path, "cannot be read");
 	}
 	log->synced = log->zeros = log->offset;
+	log_set_base(log, log->offset);
 	return code ? fail(err, code, path, "cannot be written") : 0;
+}
+
+/* Is the open file still the one of this name? Another server may have rewritten its log while
+ * this one waited for the lock. */
+static bool is_current(const struct log *log, const char *path)
+{
+	struct stat opened, named;
+
+	return !fstat(log->fd, &opened) && !stat(path, &named) &&
+	       opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/* Open and lock the file. */
+static int open_locked(struct log *log, const char *path,
+		       struct skua_error *err)
+{
+	int code;
+
+	do {
+		log->fd = skua_file_open(log->runtime, path, O_RDWR | O_CREAT,
+					 0600, SKUA_FOREVER_NS);
+		if (log->fd < 0)
+			return fail(err, log->fd, path, "cannot be opened");
+		code = lock_file(log);
+		if (!code && is_current(log, path))
+			return 0;
+		close(log->fd);
+	} while (!code);
+	return code == -EWOULDBLOCK
+		       ? fail(err, 0, path, "is used by another server")
+		       : fail(err, code, path, "cannot be locked");
+}
+
+/* Note the names of the file and of that of a rewrite, which a server that was killed may have
+ * left behind. The name of a symbolic link stays: a rewrite replaces the file itself. */
+static int name_files(struct log *log, const char *path)
+{
+	log->path = realpath(path, NULL);
+	if (!log->path)
+		return -errno;
+	if (asprintf(&log->rewrite.path, "%s.rewrite", log->path) < 0) {
+		log->rewrite.path = NULL;
+		return -ENOMEM;
+	}
+	unlink(log->rewrite.path);
+	return 0;
 }
 
 int log_open(struct log *log, const char *path, log_visit_fn visit, void *ctx,
@@ -146,18 +169,14 @@ int log_open(struct log *log, const char *path, log_visit_fn visit, void *ctx,
 	struct log_source source = { .read = read_file, .ctx = log };
 	struct log_found found;
 	struct stat stat;
-	int code;
+	int code = open_locked(log, path, err);
 
 	*cut = 0;
-	log->fd = skua_file_open(log->runtime, path, O_RDWR | O_CREAT, 0600,
-				 SKUA_FOREVER_NS);
-	if (log->fd < 0)
-		return fail(err, log->fd, path, "cannot be opened");
-	code = lock_file(log);
+	if (code)
+		return code;
+	code = name_files(log, path);
 	if (code) {
-		code = code == -EWOULDBLOCK
-			       ? fail(err, 0, path, "is used by another server")
-			       : fail(err, code, path, "cannot be locked");
+		code = fail(err, code, path, "cannot be named");
 	} else if (fstat(log->fd, &stat)) {
 		code = fail(err, -errno, path, "cannot be read");
 	} else if (!S_ISREG(stat.st_mode)) {
@@ -168,6 +187,15 @@ int log_open(struct log *log, const char *path, log_visit_fn visit, void *ctx,
 		code = accept(log, &found, &source, path, cut, err);
 	}
 	if (code)
-		close(log->fd);
+		log_close(log);
 	return code;
+}
+
+void log_close(struct log *log)
+{
+	close(log->fd);
+	free(log->path);
+	free(log->rewrite.path);
+	free(log->adding.data);
+	free(log->writing.data);
 }

@@ -68,12 +68,14 @@ char *record_put_command(char *at, size_t argc, const struct bytes *argv);
 
 /**
  * struct record_batch - the commands of a record that come one after the other; zeroed at first
+ * @rewrite: for log_add()
  * @failed: there was no memory for one, or for the whole of what it does
  * @changed: a client has changed something; otherwise, keys have only expired
  */
 struct record_batch {
 	char *data;
 	size_t used, room;
+	uint64_t rewrite;
 	uint32_t commands;
 	bool failed, changed;
 };

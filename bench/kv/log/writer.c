@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench/kv/log/file.h"
 #include "bench/kv/log/log.h"
 
 #define MS     UINT64_C(1000000)
@@ -86,24 +87,6 @@ static void grant(struct log *log)
 
 /* ---- the file ---------------------------------------------------------------------- */
 
-/* Write bytes at a place. Return: 0; a negative errno value */
-static int write_all(struct log *log, const char *data, size_t size,
-		     uint64_t offset)
-{
-	while (size) {
-		ssize_t done =
-			skua_file_write(log->runtime, log->fd, data, size,
-					(int64_t)offset, SKUA_FOREVER_NS);
-
-		if (done <= 0)
-			return done ? (int)done : -ENOSPC;
-		data += done;
-		size -= (size_t)done;
-		offset += (uint64_t)done;
-	}
-	return 0;
-}
-
 /* Write zeros after the place of the next frame, so that its sync is cheaper. An error does not
  * matter here: the write of the frame meets it, too. */
 static void write_ahead(struct log *log, size_t size)
@@ -114,7 +97,8 @@ static void write_ahead(struct log *log, size_t size)
 	if (log->zeros < log->offset)
 		log->zeros = log->offset;
 	while (log->zeros < end) {
-		if (write_all(log, zeros, sizeof(zeros), log->zeros))
+		if (file_write(log->runtime, log->fd, zeros, sizeof(zeros),
+			       log->zeros))
 			return;
 		log->zeros += sizeof(zeros);
 	}
@@ -157,10 +141,11 @@ static int write_frame(struct log *log)
 		write_ahead(log, buffer->used);
 	frame_seal(&log->file, buffer->data, buffer->used - FRAME_HEADER,
 		   log->offset, log->synced);
-	code = write_all(log, buffer->data, buffer->used, log->offset);
+	code = file_write(log->runtime, log->fd, buffer->data, buffer->used,
+			  log->offset);
 	if (code)
 		return code;
-	log->offset += buffer->used;
+	log_set_offset(log, log->offset + buffer->used);
 	__atomic_store_n(&log->frames, log->frames + 1, __ATOMIC_RELAXED);
 	buffer->used = 0;
 	if (buffer->room > KEPT) {
@@ -209,7 +194,8 @@ static bool is_due(const struct log *log, struct gathering *g)
 	bool records = log->adding.used > FRAME_HEADER;
 	bool unsynced = log->synced < log->offset;
 
-	if (log->ending || log->lost || log->behind)
+	if (log->ending || log->lost || log->behind ||
+	    rewrite_is_ready(&log->rewrite))
 		return true;
 	if (log->mode == LOG_ALWAYS)
 		return log->adding.used >= LOG_MANY || have_gathered(log, g);
@@ -239,6 +225,7 @@ static bool take(struct log *log)
 	log->writing = taken;
 	/* Relaxed: see log_wait_for_room(). */
 	__atomic_store_n(&log->taken, log->added, __ATOMIC_RELAXED);
+	rewrite_take(log);
 	behind = log->behind;
 	log->behind = NULL;
 	ending = log->ending;
@@ -265,6 +252,7 @@ static bool report(struct log *log, int code)
 		fprintf(stderr, "skua-kv: the log cannot be written: %s%s\n",
 			strerror(-code),
 			lost ? "; writes are refused until a restart" : "");
+	rewrite_give_up(log, code);
 	grant(log);
 	wake_all(behind);
 	return !ending;
@@ -278,6 +266,9 @@ static bool write_taken(struct log *log)
 
 	skua_task_set_label("write");
 	while ((code = write_frame(log))) {
+		/* The file of a rewrite may have taken the room. */
+		if (rewrite_make_room(log, code))
+			continue;
 		if (!report(log, code))
 			return false;
 		skua_notify_wait(&log->work, skua_now_ns() + SECOND);
@@ -319,7 +310,14 @@ static bool commit(struct log *log)
 		return false;
 	}
 	grant(log);
-	return true;
+	code = rewrite_switch(log);
+	if (code) {
+		lock(log);
+		log->lost = true;
+		unlock(log);
+		report(log, code);
+	}
+	return !code;
 }
 
 static void write_log(struct skua_fiber *self)
@@ -329,6 +327,7 @@ static void write_log(struct skua_fiber *self)
 
 	skua_cancel_mask();
 	while (take(log) && commit(log)) {
+		rewrite_keep_up(log);
 		skua_task_set_label(NULL);
 		if (log->mode != LOG_ALWAYS)
 			skua_sleep_until(skua_now_ns() + PAUSE);
@@ -341,13 +340,16 @@ int log_start(struct log *log)
 
 	log->wanted = 1;
 	log->sync_due_ns = skua_now_ns() + SECOND;
-	return code ? code : skua_task_spawn(log->runtime, &log->fiber.task);
+	if (!code)
+		code = skua_task_spawn(log->runtime, &log->fiber.task);
+	return code ? code : rewrite_start(log);
 }
 
 int log_stop(struct log *log)
 {
 	int code;
 
+	rewrite_stop(log);
 	lock(log);
 	log->ending = true;
 	unlock(log);
@@ -360,8 +362,6 @@ int log_stop(struct log *log)
 	if (!code && log->zeros > log->offset &&
 	    ftruncate(log->fd, (off_t)log->offset) == 0)
 		skua_file_sync(log->runtime, log->fd, 0, SKUA_FOREVER_NS);
-	close(log->fd);
-	free(log->adding.data);
-	free(log->writing.data);
+	log_close(log);
 	return code;
 }

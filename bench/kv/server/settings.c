@@ -26,6 +26,10 @@ static const struct {
 	{ "requirepass", PASSWORD, offsetof(struct settings, password), NULL, 0,
 	  0 },
 	{ "client-output-buffer-limit", LIMITS, 0, NULL, 0, 0 },
+	{ "auto-aof-rewrite-percentage", COUNT,
+	  offsetof(struct settings, rewrite_percent), NULL, 0, INT_MAX },
+	{ "auto-aof-rewrite-min-size", MEMORY,
+	  offsetof(struct settings, rewrite_min_size), NULL, 0, INT64_MAX },
 	{ "maxmemory-policy", FIXED, 0, "noeviction", 0, 0 },
 	{ "appendonly", TEXT, offsetof(struct settings, append_only), NULL, 0,
 	  0 },
@@ -50,6 +54,8 @@ void settings_init(struct settings *settings)
 	settings->pubsub_hard = 32 << 20;
 	settings->pubsub_soft = 8 << 20;
 	settings->pubsub_soft_s = 60;
+	settings->rewrite_percent = 100;
+	settings->rewrite_min_size = 64 << 20;
 	settings->append_only = "no";
 	settings->append_fsync = "everysec";
 	settings->folder = ".";
@@ -219,7 +225,8 @@ const char *settings_write(struct settings *settings, struct bytes name,
 	} else {
 		if (!number_parse(value, &signed_number))
 			return "argument couldn't be parsed into an integer";
-		number = signed_number < 0 ? 0 : (uint64_t)signed_number;
+		/* A negative number is larger than any limit. */
+		number = (uint64_t)signed_number;
 	}
 	if (number < names[i].least || number > names[i].most)
 		return "argument must be within its limits";

@@ -19,6 +19,8 @@
  * @max_reply: bytes of replies that may wait for a client; more closes its connection
  * @pubsub_hard: bytes of messages that may wait for a subscriber; 0: no limit
  * @pubsub_soft, @pubsub_soft_s: bytes that may wait for it for so many seconds
+ * @rewrite_percent: a log that has grown by so much since its last rewrite is rewritten; 0: none is
+ * @rewrite_min_size: if it has more than so many bytes
  * @has_password: is there a password? For those without the lock
  * @password: of all clients; empty: none
  * @append_only, @append_fsync, @folder, @append_file: the log, as texts of CONFIG
@@ -37,6 +39,8 @@ struct settings {
 	uint64_t pubsub_hard;
 	uint64_t pubsub_soft;
 	uint64_t pubsub_soft_s;
+	uint64_t rewrite_percent;
+	uint64_t rewrite_min_size;
 	uint64_t has_password;
 	char password[128];
 	const char *append_only, *append_fsync, *folder, *append_file;
