@@ -103,7 +103,10 @@ def snapshot(client):
     values = {}
     for key in parse(client.run("KEYS", "*")):
         kind = client.run("TYPE", key)
-        read = ("GET", key) if kind == b"+string\r\n" else ("LRANGE", key, 0, -1)
+        if kind == b"+hash\r\n":
+            read = ("HGETALL", key)
+        else:
+            read = ("GET", key) if kind == b"+string\r\n" else ("LRANGE", key, 0, -1)
         before_ms = int(time.time() * 1000)
         left = parse(client.run("PTTL", key))
         after_ms = int(time.time() * 1000) + 1
@@ -565,22 +568,32 @@ def file_limit(folder):
         check_full(folder, server, keys)
 
 
-def full_disk(folder):
-    """The same on a disk without room, in a mount namespace of its own."""
+def with_small_disk(folder, name, case, size="1m"):
+    """Run a case in a folder of this size, in a mount namespace of its own. @name: of the case that
+    calls this."""
     if "SKUA_KV_MOUNTED" not in os.environ:
         if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode:
-            raise Skip("full_disk: no mount namespace here")
+            raise Skip(f"{name}: no mount namespace here")
         equal(
             subprocess.run(
-                ["unshare", "-rm", sys.executable, "-B", __file__, PROGRAM, *OPTIONS, "full_disk"],
+                ["unshare", "-rm", sys.executable, "-B", sys.argv[0], PROGRAM, *OPTIONS, name],
                 env={**os.environ, "SKUA_KV_MOUNTED": "1"},
             ).returncode,
             0,
             "exit code in a mount namespace",
         )
         return
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=True)
     try:
+        case(folder)
+    finally:
+        subprocess.run(["umount", folder])
+
+
+def full_disk(folder):
+    """The same on a disk without room."""
+
+    def case(folder):
         ballast = os.path.join(folder, "ballast")
         with open(ballast, "wb") as file:
             file.write(bytes(600000))
@@ -589,8 +602,8 @@ def full_disk(folder):
             os.unlink(ballast)
             until_writable(server)
             check_full(folder, server, keys)
-    finally:
-        subprocess.run(["umount", folder])
+
+    with_small_disk(folder, "full_disk", case)
 
 
 CASES = (same_values, same_values_everysec, same_values_no,
@@ -598,9 +611,9 @@ CASES = (same_values, same_values_everysec, same_values_no,
          not_replayed, long_name, locked, file_limit, full_disk)
 
 
-def main():
+def main(cases):
     failed, skipped = 0, 0
-    for case in CASES:
+    for case in cases:
         if WANTED and case.__name__ not in WANTED:
             continue
         began = time.monotonic()
@@ -618,5 +631,6 @@ def main():
     return 1 if failed else 77 if skipped else 0
 
 
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-sys.exit(main())
+if __name__ == "__main__":
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    sys.exit(main(CASES))
