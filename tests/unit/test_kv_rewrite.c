@@ -710,6 +710,8 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
+#define ROUNDS 8u
+
 static void rewrite_under_load(enum log_mode mode)
 {
 	unsigned numbers[3] = { 0, 1, 2 };
@@ -721,7 +723,7 @@ static void rewrite_under_load(enum log_mode mode)
 		assert_int_equal(pthread_create(&threads[i], NULL, write_all,
 						&numbers[i]),
 				 0);
-	for (unsigned i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < ROUNDS; i++) {
 		rewrite_now();
 		sleep_a_little();
 	}
@@ -729,7 +731,7 @@ static void rewrite_under_load(enum log_mode mode)
 	for (unsigned i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	expect_rewritten();
-	assert_int_equal(rewrite_figures(&server_log).rewrites, 20);
+	assert_int_equal(rewrite_figures(&server_log).rewrites, ROUNDS);
 	expect_same_after_start();
 }
 
