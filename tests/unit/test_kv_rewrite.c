@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "bench/kv/commands/replay.h"
 #include "bench/kv/log/file.h"
 #include "bench/kv/log/log.h"
+#include "bench/kv/poll.h"
 #include "bench/kv/store/map.h"
 #include "tests/unit/unit.h"
 
@@ -271,6 +273,15 @@ static void run_long(const char *name, const char *key, size_t size)
 /* ---- the same keys ---------------------------------------------------------------- */
 
 static struct store *other;
+/* The first difference; a test fails only after it has stopped the servers. */
+static char difference[200];
+
+static void differs(struct bytes key, const char *how)
+{
+	if (!difference[0])
+		snprintf(difference, sizeof(difference), "%.*s %s",
+			 (int)key.size, key.data, how);
+}
 
 static bool same_string(const struct entry *a, const struct entry *b)
 {
@@ -303,9 +314,27 @@ static void compare_field(void *ctx, struct entry *field)
 	struct entry *found =
 		map_find(other_map, &other->secret, entry_key(field));
 
-	(void)ctx;
-	assert_non_null(found);
-	assert_true(same_string(field, found));
+	if (!found || !same_string(field, found))
+		*(bool *)ctx = false;
+}
+
+static bool same_map(const struct map *a, const struct map *b)
+{
+	bool same = map_count(a) == map_count(b);
+
+	other_map = b;
+	map_visit(a, compare_field, &same);
+	return same;
+}
+
+static bool same_value(const struct entry *a, const struct entry *b)
+{
+	if (strcmp(entry_type(a), entry_type(b)))
+		return false;
+	if (a->kind == ENTRY_LIST)
+		return same_list(a->list, b->list);
+	return a->kind == ENTRY_MAP ? same_map(a->map, b->map)
+				    : same_string(a, b);
 }
 
 static void compare(void *ctx, struct entry *entry)
@@ -316,20 +345,11 @@ static void compare(void *ctx, struct entry *entry)
 
 	(void)ctx;
 	if (!found)
-		fail_msg("%.*s is missing", (int)key.bytes.size,
-			 key.bytes.data);
-	assert_string_equal(entry_type(*found), entry_type(entry));
-	assert_int_equal((*found)->expires_ms, entry->expires_ms);
-	if (entry->kind == ENTRY_LIST) {
-		assert_true(same_list(entry->list, (*found)->list));
-	} else if (entry->kind == ENTRY_MAP) {
-		other_map = (*found)->map;
-		assert_int_equal(map_count(entry->map), map_count(other_map));
-		map_visit(entry->map, compare_field, NULL);
-	} else if (!same_string(entry, *found)) {
-		fail_msg("%.*s has another value", (int)key.bytes.size,
-			 key.bytes.data);
-	}
+		differs(key.bytes, "is missing");
+	else if ((*found)->expires_ms != entry->expires_ms)
+		differs(key.bytes, "has another time");
+	else if (!same_value(entry, *found))
+		differs(key.bytes, "has another value");
 }
 
 /* Stop the server, and compare its keys with those of one that starts with its log. */
@@ -343,7 +363,10 @@ static void expect_same_after_start(void)
 	assert_int_equal(access(new_path, F_OK), -1);
 	assert_int_equal(try_start(&again, &log, LOG_EVERYSEC), 0);
 	other = again.server.store;
-	assert_int_equal(store_count(kv.server.store), store_count(other));
+	difference[0] = '\0';
+	if (store_count(kv.server.store) != store_count(other))
+		snprintf(difference, sizeof(difference),
+			 "there is another number of keys");
 	for (unsigned i = 0; i < STORE_STRIPES; i++) {
 		cursor = 0;
 		do {
@@ -355,6 +378,7 @@ static void expect_same_after_start(void)
 	client_end(&kv.session);
 	store_destroy(kv.server.store);
 	free(kv.server.logged);
+	assert_string_equal(difference, "");
 }
 
 /* ---- rewrites --------------------------------------------------------------------- */
@@ -433,12 +457,25 @@ static const char *key_of(bool visited, unsigned number)
 	}
 }
 
-/* Run a command in a thread; its words %1 and %2 are keys that were visited, and were not. */
+/* Run commands in a thread; their words %1 and %2 are keys that were visited, and were not. */
 struct runner {
 	pthread_t thread;
 	const char *lines[8];
 	unsigned done;
 };
+
+/* Write a line with its keys to @text, which is zeroed. */
+static void write_line(char text[200], const char *line)
+{
+	for (; *line; line++) {
+		size_t used = strlen(text);
+
+		if (*line == '%')
+			strcpy(text + used, key_of(*++line == '1', 0));
+		else
+			text[used] = *line;
+	}
+}
 
 static void *run_lines(void *arg)
 {
@@ -449,14 +486,7 @@ static void *run_lines(void *arg)
 	for (const char **line = runner->lines; *line; line++) {
 		char text[200] = "";
 
-		for (const char *at = *line; *at; at++) {
-			size_t used = strlen(text);
-
-			if (*at == '%')
-				strcpy(text + used, key_of(*++at == '1', 0));
-			else
-				text[used] = *at;
-		}
+		write_line(text, *line);
 		run_as(&session, text, "");
 		WRITE(runner->done, READ(runner->done) + 1);
 	}
@@ -466,10 +496,40 @@ static void *run_lines(void *arg)
 	return NULL;
 }
 
-static void begin_lines(struct runner *runner)
+/* The same through a socket, which a poll task serves. */
+static void *send_lines(void *arg)
 {
-	assert_int_equal(
-		pthread_create(&runner->thread, NULL, run_lines, runner), 0);
+	struct runner *runner = arg;
+	struct skua_group group;
+	struct skua_io io;
+	char reply[1000];
+	int sockets[2];
+
+	skua_group_init(&group, runtime);
+	skua_group_set_release(&group, poll_release);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	assert_int_equal(skua_io_attach(runtime, sockets[0], 0, &io), 0);
+	assert_int_equal(poll_start(&kv.server, &group, io), 0);
+	for (const char **line = runner->lines; *line; line++) {
+		char text[200] = "";
+
+		write_line(text, *line);
+		assert_true(dprintf(sockets[1], "%s\r\n", text) > 0);
+		assert_true(read(sockets[1], reply, sizeof(reply)) > 0);
+		assert_int_not_equal(reply[0], '-');
+		WRITE(runner->done, READ(runner->done) + 1);
+	}
+	close(sockets[1]);
+	assert_int_equal(skua_group_wait(&group), 0);
+	return NULL;
+}
+
+static void begin_lines(struct runner *runner, bool in_task)
+{
+	assert_int_equal(pthread_create(&runner->thread, NULL,
+					in_task ? send_lines : run_lines,
+					runner),
+			 0);
 }
 
 static void end_lines(struct runner *runner)
@@ -586,10 +646,11 @@ TEST(changes__of_stripes_before_and_after__are_kept_once)
 	expect_same_after_start();
 }
 
-/* A command on stripes before and after waits until the rest of them were visited. */
-static void run_across(const char *const lines[8], unsigned before)
+static void run_across_in(bool in_task, const char *const lines[8],
+			  unsigned before)
 {
 	struct runner runner = { .done = 0 };
+	unsigned done;
 
 	memcpy(runner.lines, lines, sizeof(runner.lines));
 	start(LOG_EVERYSEC);
@@ -597,15 +658,24 @@ static void run_across(const char *const lines[8], unsigned before)
 	run_on("RPUSH %N first", key_of(false, 0));
 	run("SET other 1");
 	rewrite_to_the_middle();
-	begin_lines(&runner);
+	begin_lines(&runner, in_task);
 	for (unsigned i = 0; i < 30; i++)
 		sleep_a_little();
-	assert_int_equal(READ(runner.done), before);
+	done = READ(runner.done);
 	go_on();
 	end_lines(&runner);
 	expect_rewritten();
 	run("SET after 1");
 	expect_same_after_start();
+	unlink(path);
+	assert_int_equal(done, before);
+}
+
+/* A command on stripes before and after waits until the rest of them were visited. */
+static void run_across(const char *const lines[8], unsigned before)
+{
+	run_across_in(false, lines, before);
+	run_across_in(true, lines, before);
 }
 
 TEST(transaction__across_the_middle__is_kept_once)
@@ -642,19 +712,30 @@ TEST(transaction_with_flush__in_the_middle__is_kept)
 }
 
 /* The stripes that a command changes decide, not those that it only locks. */
-TEST(transaction__on_one_side__does_not_wait)
+static void run_on_one_side(bool in_task)
 {
 	struct runner runner = { .lines = { "MULTI", "RPUSH %2 more", "EXEC",
 					    "MULTI", "RPUSH %1 more", "EXEC",
 					    "MGET %1 %2" } };
 
 	start(LOG_EVERYSEC);
+	run_on("SET %N expired PX 1", key_of(true, 0));
+	run_on("SET %N expired PX 1", key_of(false, 0));
+	sleep_a_little();
+	sleep_a_little();
 	rewrite_to_the_middle();
-	begin_lines(&runner);
+	begin_lines(&runner, in_task);
 	end_lines(&runner);
 	go_on();
 	expect_rewritten();
 	expect_same_after_start();
+	unlink(path);
+}
+
+TEST(transaction__on_one_side__does_not_wait)
+{
+	run_on_one_side(false);
+	run_on_one_side(true);
 }
 
 /* A key that has expired may still be there for a command that has read the clock earlier. */
