@@ -15,8 +15,9 @@ import threading
 import time
 
 import kv_durable
-from kv_durable import KILLS, LOG, LONG, Server, Writer, equal, expect, no_ring, same, snapshot
-from kv_wire import HANG_S, parse
+from kv_durable import KILLS, LOG, LONG, Player, Server, Writer
+from kv_durable import equal, expect, no_ring, same, snapshot
+from kv_wire import HANG_S, encode, parse
 
 KEYS = 20000  # so that a rewrite takes some time
 WRITERS = 3
@@ -203,8 +204,8 @@ def check_keys(client):
         equal(values, [b"value%d" % j for j in range(i, i + 1000)], "keys that stay")
 
 
-def kills_in_mode(folder, mode):
-    writers = [Writer(i) for i in range(WRITERS)]
+def kills_in_mode(folder, mode, kind=Writer):
+    writers = [kind(i) for i in range(WRITERS)]
     kinds, left = ("any", "rewriting", "renamed"), 0
     for i in range(KILLS + 1):
         left += os.path.exists(new_log(folder))
@@ -239,6 +240,116 @@ def kills_everysec(folder):
 
 def kills_no(folder):
     kills_in_mode(folder, "no")
+
+
+class Mixer(Player):
+    """Changes several of its keys at once: strings, of which some expire, and lists.
+
+    @values: what each key may have, as a set; None: nothing. @after: the same when the command
+    that was sent has run; None: none was sent"""
+
+    STRINGS, LISTS = 60, 20
+
+    def __init__(self, number, server=None):
+        super().__init__(server)
+        self.number, self.acknowledged = number, 0
+        self.values, self.after = {}, None
+
+    def begin(self, server):
+        again = Mixer(self.number, server)
+        again.values, again.acknowledged = self.values, self.acknowledged
+        again.start()
+        return again
+
+    def keys(self, kind, count):
+        most = self.STRINGS if kind == "s" else self.LISTS
+        return [f"{kind}{self.number}.{i}" for i in random.sample(range(most), count)]
+
+    def do(self, client, change, *commands):
+        """Send commands together. @change: what they change. Return: the last reply"""
+        self.after = self.values | change
+        client.send(b"".join(encode(*command) for command in commands))
+        replies = [client.read() for _ in commands]
+        self.values, self.after = self.after, None
+        self.acknowledged += 1
+        return replies[-1]
+
+    def transaction(self, client):
+        value = b"t%d" % self.acknowledged
+        (text, mortal), lists = self.keys("s", 2), self.keys("l", 2)
+        change = {key: {old + (value,) for old in self.values.get(key, {()})} for key in lists}
+        change |= {text: {value}, mortal: {value, None}}
+        commands = [("RPUSH", key, value) for key in lists]
+        commands += ("SET", mortal, value, "PX", random.randrange(1, 5)), ("SET", text, value)
+        random.shuffle(commands)
+        watch = [("WATCH", *self.keys("s", 2))] * random.randrange(2)
+        before = self.values
+        reply = self.do(client, change, *watch, ("MULTI",), *commands, ("EXEC",))
+        if reply == b"*-1\r\n":  # a watched key has expired
+            self.values = before
+        else:
+            expect(reply.startswith(b"*4\r\n"), f"EXEC: {reply}")
+
+    def append(self, client):
+        (key,) = self.keys("s", 1)
+        old = self.values.get(key, {None})
+        now = {(value or b"") + b"x" for value in old}
+        size = int(parse(self.do(client, {key: now | old & {None}}, ("APPEND", key, "x"))))
+        self.values[key] = {value for value in now if len(value) == size}
+        expect(self.values[key], f"APPEND to one of {old}: {size}")
+        if size > 1 and None in old:
+            self.values[key].add(None)
+
+    def play(self, client):
+        some, value = self.keys("s", random.randrange(1, 6)), b"v%d" % self.acknowledged
+        kind = random.randrange(6)
+        if kind == 0:
+            self.transaction(client)
+        elif kind == 1:
+            self.append(client)
+        elif kind == 2:
+            words = [word for key in some for word in (key, value)]
+            self.do(client, {key: {value} for key in some}, ("MSET", *words))
+        elif kind == 3:
+            some += self.keys("l", random.randrange(5) // 4)
+            empty = {key: {None} if key[0] == "s" else {()} for key in some}
+            self.do(client, empty, ("DEL", *some))
+        elif kind == 4:
+            self.do(client, {some[0]: {value, None}}, ("SET", some[0], value, "PX", 2))
+        else:
+            self.compare(some, parse(self.do(client, {}, ("MGET", *some))))
+
+    def compare(self, keys, values):
+        for key, value in zip(keys, values):
+            expect(value in self.values.get(key, {None}), f"{key}: {value}")
+
+    def check(self, client, _):
+        """The server has all that was acknowledged, and the last command wholly or not at all."""
+        strings = [f"s{self.number}.{i}" for i in range(self.STRINGS)]
+        found = dict(zip(strings, parse(client.run("MGET", *strings))))
+        for key in (f"l{self.number}.{i}" for i in range(self.LISTS)):
+            found[key] = tuple(parse(client.run("LRANGE", key, 0, -1)))
+
+        def wrong(values):
+            return [
+                f"{key} has {str(value)[-60:]}, not one of {str(values.get(key))[-60:]}"
+                for key, value in found.items()
+                if value not in values.get(key, {None, ()})
+            ]
+
+        for values in (self.values, self.after):
+            if values is not None and not wrong(values):
+                self.values = {
+                    key: {value} | values.get(key, set()) & {None} for key, value in found.items()
+                }
+                self.after = None
+                return
+        raise AssertionError(f"acknowledged and lost, or a half: {wrong(self.values)[:3]}")
+
+
+def kills_of_mixed(folder):
+    """The same with commands on many keys, which a rewrite has copied in part."""
+    kills_in_mode(folder, "always", Mixer)
 
 
 # --- sizes, settings and replies --------------------------------------------------------
@@ -364,7 +475,7 @@ def full_disk(folder):
 
 
 CASES = (same_values_always, same_values_everysec, same_values_no, kills_always, kills_everysec,
-         kills_no, shrinks, symbolic_link, by_itself, replies, full_disk)  # fmt: skip
+         kills_no, kills_of_mixed, shrinks, symbolic_link, by_itself, replies, full_disk)  # fmt: skip
 
 if __name__ == "__main__":
     sys.exit(kv_durable.main(CASES))
