@@ -10,15 +10,14 @@ have what it had before: the largest count of its descriptors, threads and mappi
 largest of its resident memory, in the last quarter of the rounds may exceed those of the
 quarter before by no more than TOLERANCES. Memory is compared from SETTLED_S on.
 
-SKUA_SOAK_SECONDS is how long it runs (600). OPTIONS are the server's. The blocks of its log are
-given back to the disk after each round: nobody reads them, and there would be tens of gigabytes.
+SKUA_SOAK_SECONDS is how long it runs (600). OPTIONS are the server's. Its log is rewritten after
+each round, and by itself when it has more than 16 MB: there would be tens of gigabytes.
 """
 
 import os
 import random
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
@@ -224,26 +223,30 @@ def check_growth(samples):
             raise AssertionError(f"{name}: {last - before} more; {most} are allowed")
 
 
-def give_back(folder):
-    """Give the blocks of the files in a folder back, except for the last ones."""
-    for name in os.listdir(folder):
-        path = os.path.join(folder, name)
-        size = (os.path.getsize(path) - (1 << 20)) >> 12 << 12
-        if size > 0:
-            subprocess.run(["fallocate", "--punch-hole", "--offset", "0", "--length", str(size),
-                            path], check=True)  # fmt: skip
+def until_rewritten(client):
+    end = time.monotonic() + HANG_S
+    while b"aof_rewrite_in_progress:0\r\n" not in (said := client.run("INFO", "persistence")):
+        assert time.monotonic() < end, "a rewrite of the log does not end"
+        time.sleep(0.01)
+    assert b"aof_last_bgrewrite_status:ok\r\n" in said, said
 
 
-def soak(program, options, folder=None):
+def rewrite(client):
+    until_rewritten(client)  # one that has begun by itself
+    assert client.run("BGREWRITEAOF").startswith(b"+"), "no rewrite"
+    until_rewritten(client)
+
+
+def soak(program, options, has_log=False):
     samples, steps = [], 0
     with Server(program, *options) as server, Client(server.port) as client:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end or len(samples) < 2 * QUARTERS:
             steps += play(server.port, len(samples))
             alone(client)
+            if has_log:
+                rewrite(client)
             samples.append(count(server))
-            if folder:
-                give_back(folder)
         assert server.process.poll() is None, "the server has ended"
     check_growth(samples)
     print(f"soak: {steps} steps of clients in {SECONDS:.0f} s, {len(samples)} rounds, flat")
@@ -253,7 +256,8 @@ def main():
     program, *options = sys.argv[1:]
     if "--append" in " ".join(options):
         with tempfile.TemporaryDirectory() as folder:
-            soak(program, [*options, "--dir", folder], folder)
+            options += "--dir", folder, "--auto-aof-rewrite-min-size", "16mb"
+            soak(program, options, has_log=True)
     else:
         soak(program, options)
 
