@@ -110,12 +110,13 @@ static const struct args_verb verb = {
 static int set(const char *name, const char *value)
 {
 	struct bytes name_bytes = { name, strlen(name) };
+	char text[SETTING_TEXT];
 	const char *error;
 
 	if (!value)
 		return 0;
 	error = settings_write(&server.settings, name_bytes,
-			       (struct bytes){ value, strlen(value) });
+			       (struct bytes){ value, strlen(value) }, text);
 	if (!error)
 		return 0;
 	fprintf(stderr, "skua-kv: %s %s: %s\n", name, value, error);

@@ -212,13 +212,14 @@ static bool check_names(struct call *call)
 	return true;
 }
 
-/* Change settings. Return: the argument that is wrong, with its error; 0: none. */
+/* Change settings. Return: the argument that is wrong, with its error, which may be in @text; 0:
+ * none. */
 static size_t change(const struct call *call, struct settings *settings,
-		     const char **error)
+		     const char **error, char text[SETTING_TEXT])
 {
 	for (size_t i = 2; i < call->argc; i += 2) {
 		*error = settings_write(settings, call->argv[i],
-					call->argv[i + 1]);
+					call->argv[i + 1], text);
 		if (*error)
 			return i;
 	}
@@ -228,6 +229,7 @@ static size_t change(const struct call *call, struct settings *settings,
 void run_config_set(struct call *call)
 {
 	struct settings trial;
+	char text[SETTING_TEXT];
 	const char *error;
 	size_t wrong;
 
@@ -241,9 +243,9 @@ void run_config_set(struct call *call)
 	 * password, and all writers of settings have it. */
 	clients_enter(call->session);
 	trial = call->server->settings;
-	wrong = change(call, &trial, &error);
+	wrong = change(call, &trial, &error, text);
 	if (!wrong)
-		change(call, &call->server->settings, &error);
+		change(call, &call->server->settings, &error, text);
 	clients_leave(call->session);
 	if (wrong)
 		set_error(call, wrong, error);

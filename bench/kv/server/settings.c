@@ -2,6 +2,7 @@
 /* settings.c - the settings of the server, which CONFIG GET and CONFIG SET see */
 #include "bench/kv/server/settings.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -207,7 +208,7 @@ bool settings_know(const struct settings *settings, struct bytes name,
 }
 
 const char *settings_write(struct settings *settings, struct bytes name,
-			   struct bytes value)
+			   struct bytes value, char text[SETTING_TEXT])
 {
 	unsigned i = find(name);
 	uint64_t number;
@@ -228,8 +229,13 @@ const char *settings_write(struct settings *settings, struct bytes name,
 		/* A negative number is larger than any limit. */
 		number = (uint64_t)signed_number;
 	}
-	if (number < names[i].least || number > names[i].most)
-		return "argument must be within its limits";
+	if (number < names[i].least || number > names[i].most) {
+		snprintf(text, SETTING_TEXT,
+			 "argument must be between %" PRIu64 " and %" PRIu64
+			 " inclusive",
+			 names[i].least, names[i].most);
+		return text;
+	}
 	setting_store((uint64_t *)(void *)((char *)settings + names[i].field),
 		      number);
 	return NULL;

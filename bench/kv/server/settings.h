@@ -81,9 +81,9 @@ bool settings_know(const struct settings *settings, struct bytes name,
 		   struct bytes value, bool *refused);
 
 /* settings_write - change a setting that settings_know() knows, and has not refused.
- * Return: NULL; or the error */
+ * Return: NULL; or the error, in @text if it has numbers */
 const char *settings_write(struct settings *settings, struct bytes name,
-			   struct bytes value);
+			   struct bytes value, char text[SETTING_TEXT]);
 
 /* memory_parse - read a size such as 100mb. Return: false: it is none */
 bool memory_parse(struct bytes text, uint64_t *out);
