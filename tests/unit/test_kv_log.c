@@ -174,6 +174,31 @@ TEST(record__with_wild_numbers__is_bad)
 	}
 }
 
+/* The record of a large value is lost, and with it the log, if there is no memory for it. */
+TEST(batch__of_one_command__takes_no_more_room_than_it_needs)
+{
+	static const char value[1 << 16];
+	struct bytes argv[] = { { "SET", 3 },
+				{ "key", 3 },
+				{ value, 1 << 16 } };
+	struct record_batch batch = { .data = NULL };
+	size_t size = record_command_size(3, argv);
+
+	record_batch_add(&batch, 3, argv);
+	assert_int_equal(batch.room, size);
+	/* More of them move a few times, however many they are. */
+	record_batch_add(&batch, 3, argv);
+	record_batch_add(&batch, 3, argv);
+	record_batch_add(&batch, 3, argv);
+	assert_int_equal(batch.room, 4 * size);
+	record_batch_add(&batch, 3, argv);
+	assert_int_equal(batch.room, 8 * size);
+	assert_int_equal(batch.used, 5 * size);
+	assert_int_equal(batch.commands, 5);
+	assert_false(batch.failed);
+	free(batch.data);
+}
+
 /* ---- files ------------------------------------------------------------------------ */
 
 TEST(file__whole__gives_all_frames)

@@ -34,11 +34,12 @@ void record_batch_add(struct record_batch *batch, size_t argc,
 		      const struct bytes *argv)
 {
 	size_t size = record_command_size(argc, argv);
-	size_t room = batch->room;
+	size_t room = batch->room * 2;
 	char *data;
 
-	if (room - batch->used < size) {
-		room = (batch->used + size) * 2;
+	if (batch->room - batch->used < size) {
+		if (room < batch->used + size)
+			room = batch->used + size;
 		data = realloc(batch->data, room);
 		batch->failed |= !data;
 		if (!data)
