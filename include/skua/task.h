@@ -362,10 +362,11 @@ SKUA_API struct skua_task *skua_task_self(void);
  * @label: text that stays in place until the process ends; the tools show its first 63
  *         bytes. NULL: no label
  *
- * `skua why`, `skua stacks` and `skua export` show the label beside the name of the
- * task. A fiber keeps its label until it sets another one, or ends; any other task
- * keeps it until its poll returns. A forked job has no label of its own: on a worker that
- * runs it while a task there joins, the call labels that task; on others it is -EPERM.
+ * `skua why` and `skua export` show the label beside the name of the task, and
+ * `skua stacks` and `skua top` that of a fiber. A fiber keeps its label until it sets
+ * another one, or ends; any other task keeps it until its poll returns. A forked job has
+ * no label of its own: on a worker that runs it while a task there joins, the call labels
+ * that task; on others it is -EPERM.
  *
  * A task that waits while it has a label is in the middle of something: `skua why`
  * counts that wait as time that the task took, whatever it waits for. So a service
