@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// check.hpp - counts the conditions that do not hold, and prints the first ones
+// check.hpp - counts the conditions that do not hold, and prints the first ones; a type that
+// needs more alignment than malloc() gives
 #ifndef TESTS_CPP_CHECK_HPP
 #define TESTS_CPP_CHECK_HPP
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 
 static std::atomic<int> wrong(0);
@@ -14,5 +16,16 @@ static std::atomic<int> wrong(0);
 		if (!(condition) && wrong.fetch_add(1) < 10)                \
 			std::printf("line %d: %s\n", __LINE__, #condition); \
 	} while (0)
+
+struct alignas(64) Wide {
+	long n = 0;
+
+	bool aligned() const
+	{
+		// volatile: the compiler knows the alignment of the type.
+		volatile uintptr_t at = reinterpret_cast<uintptr_t>(this);
+		return at % alignof(Wide) == 0;
+	}
+};
 
 #endif

@@ -117,9 +117,35 @@ skua::task<> await_values(skua_runtime *rt)
 	      }) == 8);
 }
 
+// Of all sizes of frames, so that one of them would be at a wrong place.
+template <size_t size> skua::task<Wide> wide(long n)
+{
+	volatile char room[size];
+	Wide here;
+
+	room[0] = 1;
+	here.n = n;
+	co_await co::yield();
+	CHECK(here.aligned() && room[0] == 1);
+	co_return here;
+}
+
+template <size_t... i>
+skua::task<> await_wide(skua_runtime *rt, std::index_sequence<i...>)
+{
+	for (int turn = 0; turn < 4; turn++) {
+		const auto all = co_await co::when_all(wide<1 + 80 * i>(i)...);
+		CHECK((std::get<i>(all).n + ... + 0) == 28);
+	}
+	const Wide spawned = co_await skua::spawn(rt, wide<8>(3));
+	const Wide large = co_await wide<2000>(4);
+	CHECK(spawned.n == 3 && large.n == 4);
+}
+
 void values(skua_runtime *rt)
 {
 	skua::block_on(rt, await_values(rt));
+	skua::block_on(rt, await_wide(rt, std::make_index_sequence<8>()));
 	CHECK(skua::spawn(rt, number(9)).join() == 9);
 	CHECK(skua::spawn_fiber(rt, [rt] {
 		      return skua::spawn(rt, number(10)).join();

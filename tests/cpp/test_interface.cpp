@@ -344,6 +344,15 @@ void loops(skua::runtime &rt)
 			CHECK(skua::reduce(ctx, texts.begin(), texts.end(),
 					   std::string("begin"), append,
 					   grain) == expected);
+		const std::vector<Wide> wide(5000, Wide{ 1 });
+		const auto add = [](const Wide &a, const Wide &b) {
+			CHECK(a.aligned() && b.aligned());
+			return Wide{ a.n + b.n };
+		};
+		for (size_t grain : { size_t(0), size_t(7) })
+			CHECK(skua::reduce(ctx, wide.begin(), wide.end(),
+					   Wide(), add, grain)
+				      .n == 5000);
 		skua::sort(ctx, items.begin(), items.end());
 		CHECK(std::is_sorted(items.begin(), items.end()));
 		skua::stable_sort(

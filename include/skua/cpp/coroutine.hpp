@@ -295,6 +295,9 @@ template <class T> struct promise : promise_base, promise_result<T> {
 
 	task<T> get_return_object() noexcept
 	{
+		static_assert(alignof(promise) <= frame_stacks::step,
+			      "the result of a coroutine can be aligned to at "
+			      "most 64 bytes");
 		return task<T>(this);
 	}
 	final_awaiter final_suspend() const noexcept
@@ -351,7 +354,7 @@ template <class T> struct promise : promise_base, promise_result<T> {
  *
  * It owns the frame of the coroutine, and may be moved. A task that is destroyed before
  * it was awaited or spawned never runs. T may be void, a reference, or any type that can
- * be moved.
+ * be moved. T and the variables of the coroutine can be aligned to at most 64 bytes.
  *
  * Threads: one at a time. Allocates: calling the coroutine allocates its frame.
  */

@@ -4,6 +4,9 @@
 //
 // Each thread keeps a few free frames of each size class. A frame may be freed on another
 // thread than the one that allocated it: it then serves that thread.
+//
+// A frame begins at a multiple of 64 bytes. Compilers do not say what alignment the variables
+// of a coroutine need, and gcc 12 relies on that of the frame.
 #ifndef SKUA_CPP_FRAME_HPP
 #define SKUA_CPP_FRAME_HPP
 
@@ -31,6 +34,7 @@ namespace detail
  * check whether it was constructed. */
 struct frame_stacks {
 	static constexpr size_t step = 64, classes = 16;
+	static constexpr std::align_val_t alignment{ step };
 	static constexpr size_t kept_bytes = 65536; // in each class
 
 	struct free_frame {
@@ -56,7 +60,8 @@ struct frame_cleaner {
 			while (frame_stacks::free_frame *frame =
 				       frames.top[i]) {
 				frames.top[i] = frame->below;
-				::operator delete(frame);
+				::operator delete(frame,
+						  frame_stacks::alignment);
 			}
 		}
 	}
@@ -69,13 +74,14 @@ struct frame_cleaner {
 	const size_t size_class = (bytes - 1) / frame_stacks::step;
 
 	if (!SKUA_CPP_KEEPS_FRAMES || size_class >= frame_stacks::classes)
-		return ::operator new(bytes);
+		return ::operator new(bytes, frame_stacks::alignment);
 	frame_stacks::free_frame *&top = frames.top[size_class];
 	if (frame_stacks::free_frame *it = top) {
 		top = it->below;
 		return it;
 	}
-	return ::operator new((size_class + 1) * frame_stacks::step);
+	return ::operator new((size_class + 1) * frame_stacks::step,
+			      frame_stacks::alignment);
 }
 
 [[gnu::noinline]] inline void frame_delete(void *memory, size_t bytes) noexcept
@@ -83,12 +89,12 @@ struct frame_cleaner {
 	const size_t size_class = (bytes - 1) / frame_stacks::step;
 
 	if (!SKUA_CPP_KEEPS_FRAMES || size_class >= frame_stacks::classes)
-		return ::operator delete(memory);
+		return ::operator delete(memory, frame_stacks::alignment);
 	frame_stacks::free_frame *&top = frames.top[size_class];
 	const size_t below = top ? top->bytes : 0;
 	if (below >= frame_stacks::kept_bytes ||
 	    frames.state == frame_stacks::ended)
-		return ::operator delete(memory);
+		return ::operator delete(memory, frame_stacks::alignment);
 	if (frames.state == frame_stacks::unused) {
 		static thread_local frame_cleaner cleaner;
 		static_cast<void>(&cleaner);

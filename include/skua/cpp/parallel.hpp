@@ -27,6 +27,7 @@
 #define SKUA_CPP_PARALLEL_HPP
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -94,7 +95,8 @@ class first_error
 template <class T> struct reduced {
 	static constexpr bool flat = std::is_trivially_copyable_v<T> &&
 				     std::is_default_constructible_v<T> &&
-				     sizeof(T) <= 256;
+				     sizeof(T) <= 256 &&
+				     alignof(T) <= alignof(std::max_align_t);
 	bool some;
 	std::conditional_t<flat, T, T *> it;
 
@@ -307,7 +309,8 @@ void for_each(skua_ctx ctx, Iterator first, Iterator last, F &&f,
  *        be commutative
  * @grain: items in a part; 0 = adaptive
  *
- * Allocates: by new, a value for each part if T is not trivially copyable or is large.
+ * Allocates: by new, a value for each part if T is not trivially copyable, or is large or
+ * aligned to more than 16.
  * Throws also: std::bad_alloc.
  * Return: @init, combined with the items in their order.
  */
