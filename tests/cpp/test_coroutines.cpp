@@ -142,6 +142,16 @@ skua::task<> await_wide(skua_runtime *rt, std::index_sequence<i...>)
 	CHECK(spawned.n == 3 && large.n == 4);
 }
 
+// A reference refers to what it is given: no other type, and no temporary.
+template <class T, class U>
+concept returns = requires(skua::detail::promise<T> promise, U &&value)
+{
+	promise.return_value(std::forward<U>(value));
+};
+static_assert(returns<int &, int &> && returns<const int &, int &>);
+static_assert(!returns<int &, int> && !returns<int &, short &>);
+static_assert(returns<int &&, int> && !returns<int &&, int &>);
+
 void values(skua_runtime *rt)
 {
 	skua::block_on(rt, await_values(rt));

@@ -83,6 +83,9 @@ void tasks(skua::runtime &rt)
 	       }).join() == 2);
 	int n = 3;
 	CHECK(&skua::spawn(rt, [&]() -> int & { return n; }).join() == &n);
+	CHECK(skua::spawn(rt, [&]() -> int && {
+		      return std::move(n);
+	      }).join() == 3);
 	CHECK(skua::spawn(rt, [&] {
 		      return skua::current_runtime() == rt;
 	      }).join());

@@ -274,10 +274,25 @@ template <class T> struct promise_result {
 
 	template <class U = T> void return_value(U &&value)
 	{
-		if constexpr (std::is_reference_v<T>)
-			out.value.emplace(std::addressof(value));
-		else
-			out.value.emplace(std::forward<U>(value));
+		out.value.emplace(std::forward<U>(value));
+	}
+};
+
+template <class T> struct promise_result<T &> {
+	outcome<T &> out;
+
+	void return_value(T &value) noexcept
+	{
+		out.value.emplace(std::addressof(value));
+	}
+};
+
+template <class T> struct promise_result<T &&> {
+	outcome<T &&> out;
+
+	void return_value(T &&value) noexcept
+	{
+		out.value.emplace(std::addressof(value));
 	}
 };
 

@@ -125,8 +125,9 @@ template <class T> struct outcome {
 				std::forward<F>(f)(std::forward<Args>(args)...);
 				value.emplace();
 			} else if constexpr (std::is_reference_v<T>) {
-				value.emplace(std::addressof(std::forward<F>(f)(
-					std::forward<Args>(args)...)));
+				auto &&result = std::forward<F>(f)(
+					std::forward<Args>(args)...);
+				value.emplace(std::addressof(result));
 			} else {
 				value.emplace(std::forward<F>(f)(
 					std::forward<Args>(args)...));
