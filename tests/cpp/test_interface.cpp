@@ -50,6 +50,26 @@ template <class F> std::string text_of(F &&f)
 	return "";
 }
 
+// It does not wait.
+bool negative_shutdown(skua::runtime &rt)
+{
+	skua::event event;
+	auto handle = skua::spawn_fiber(rt, [&] { event.wait(); });
+	const bool ended = rt.shutdown(-1s);
+	event.set();
+	handle.join();
+	return ended;
+}
+
+void deadlines()
+{
+	CHECK(skua::deadline().ns() == SKUA_FOREVER_NS);
+	CHECK(skua::in(std::chrono::nanoseconds::max()).ns() ==
+	      SKUA_FOREVER_NS);
+	CHECK(skua::in(std::chrono::nanoseconds::min()).ns() == 0);
+	CHECK(skua::in(1h).ns() > skua_now_ns());
+}
+
 void runtimes()
 {
 	skua::config config;
@@ -71,6 +91,7 @@ void runtimes()
 	CHECK(text_of([&] { first.run([](skua_ctx) { fault("run"); }); }) ==
 	      "run");
 	CHECK(skua::current_runtime() == nullptr);
+	CHECK(!negative_shutdown(first));
 	CHECK(first.shutdown(10s));
 	CHECK(error_of([&] { skua::spawn(first, [] {}).join(); }) == ESHUTDOWN);
 }
@@ -390,6 +411,7 @@ void loops(skua::runtime &rt)
 
 int main()
 {
+	deadlines();
 	runtimes();
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		skua::config config;

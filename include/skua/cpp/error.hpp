@@ -70,12 +70,16 @@ class deadline
 	uint64_t ns_ = SKUA_FOREVER_NS;
 };
 
-/* in - return the deadline that is @delay from now
+/* in - return the deadline that is @delay from now; never, if that is above the range of the
+ * clock
  *
  * Threads: any. Blocks: never. Allocates: nothing. */
 inline deadline in(std::chrono::nanoseconds delay) noexcept
 {
-	return deadline(deadline::clock::now() + delay);
+	using point = deadline::clock::time_point;
+	const point now = deadline::clock::now();
+
+	return delay > point::max() - now ? deadline() : deadline(now + delay);
 }
 
 namespace detail

@@ -143,7 +143,7 @@ class runtime
 
 	/**
 	 * shutdown - finish all tasks and end the workers, within a time
-	 * @timeout: how long to wait at most
+	 * @timeout: how long to wait at most; below 0: as 0
 	 * @how: SKUA_SHUTDOWN_RUN, or SKUA_SHUTDOWN_CANCEL to cancel the tasks
 	 *
 	 * As skua_runtime_shutdown().
@@ -153,8 +153,9 @@ class runtime
 	bool shutdown(std::chrono::nanoseconds timeout,
 		      skua_shutdown how = SKUA_SHUTDOWN_RUN)
 	{
+		const auto ns = timeout.count();
 		const int code = skua_runtime_shutdown(
-			rt_, static_cast<uint64_t>(timeout.count()), how);
+			rt_, ns < 0 ? 0 : static_cast<uint64_t>(ns), how);
 		if (code == -ETIMEDOUT)
 			return false;
 		detail::check(code, "skua::runtime::shutdown");
