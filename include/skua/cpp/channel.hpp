@@ -82,10 +82,12 @@ template <class T> class channel
 	channel(const channel &) = delete;
 	~channel()
 	{
-		item left;
+		if constexpr (!flat) {
+			item left;
 
-		while (!flat && skua_channel_receive_try(&it_, &left) == 0)
-			unpack(left);
+			while (skua_channel_receive_try(&it_, &left) == 0)
+				delete left;
+		}
 	}
 
 	/* send - append an item, and wait while the channel is full
