@@ -258,8 +258,32 @@ void dropped(skua_runtime *rt)
 	CHECK(live == 0);
 }
 
+skua::task<int> late(int n, std::chrono::nanoseconds delay)
+{
+	Alive here;
+	co_await co::sleep_for(delay);
+	co_return n;
+}
+
+// Some of the tasks were spawned before: their cancel is not the reason.
+skua::task<> await_refused()
+{
+	std::vector<skua::task<int>> tasks;
+	for (int i = 0; i < 1000; i++)
+		tasks.push_back(late(i, 1h));
+	try {
+		co_await co::when_all(std::move(tasks));
+		CHECK(false);
+	} catch (const std::system_error &e) {
+		CHECK(e.code() == std::errc(EAGAIN));
+	}
+	CHECK(live == 0);
+}
+
 void refused()
 {
+	skua::block_on(skua::runtime({ .workers = 1, .max_queued = 2 }),
+		       await_refused());
 	skua::runtime rt({ .workers = 1 });
 	CHECK(rt.shutdown(10s));
 	try {
@@ -529,13 +553,6 @@ void deadlines(skua_runtime *rt)
 }
 
 // --- several ------------------------------------------------------------------------
-
-skua::task<int> late(int n, std::chrono::nanoseconds delay)
-{
-	Alive here;
-	co_await co::sleep_for(delay);
-	co_return n;
-}
 
 skua::task<int> fails_late(const char *text)
 {

@@ -100,12 +100,13 @@ class members : private observer
 	{
 		return { {}, &group_ };
 	}
-	/* After the wait: throw what a spawn or the first failed member threw. */
+	/* After the wait: throw what a spawn or the first failed member threw. After a
+	 * failed spawn, the members throw because it cancelled them. */
 	void rethrow()
 	{
+		check(refused_, "skua::co: spawn");
 		if (error_)
 			std::rethrow_exception(std::move(error_));
-		check(refused_, "skua::co: spawn");
 	}
 	template <class T> bool is_first(task<T> &work) noexcept
 	{
