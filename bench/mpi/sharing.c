@@ -44,6 +44,7 @@ struct sharing {
 
 	/* This rank's own ASKs. */
 	bool asking;
+	bool pauses; /* asks again at @next_ask_ns */
 	int first,
 		tried; /* of this turn: the first rank, and how many said no */
 	uint64_t pause_ns, next_ask_ns;
@@ -179,10 +180,14 @@ static int next_victim(struct sharing *sharing)
 
 static int ask_if_idle(struct sharing *sharing)
 {
+	sharing->pauses = false;
 	if (sharing->asking || sharing->over || sharing->ranks == 1 ||
-	    skua_now_ns() < sharing->next_ask_ns ||
 	    !work_pool_idle(sharing->pool))
 		return 0;
+	if (skua_now_ns() < sharing->next_ask_ns) {
+		sharing->pauses = true;
+		return 0;
+	}
 	sharing->asking = true;
 	sharing->counts->asks++;
 	return send(sharing, next_victim(sharing), ASK, NULL, 0);
@@ -310,13 +315,10 @@ static int step(struct sharing *sharing)
 /* Wait for a change, and then make a step. */
 static int next_step(struct sharing *sharing)
 {
-	uint64_t deadline_ns = SKUA_FOREVER_NS;
-
-	/* An idle rank that pauses asks again after the pause. */
-	if (!sharing->asking && !sharing->over &&
-	    sharing->next_ask_ns > skua_now_ns())
-		deadline_ns = sharing->next_ask_ns;
-	(void)skua_event_wait(sharing->pool->changed, deadline_ns);
+	/* Not by a look at the clock: the pause may be over by now. */
+	(void)skua_event_wait(sharing->pool->changed,
+			      sharing->pauses ? sharing->next_ask_ns
+					      : SKUA_FOREVER_NS);
 	/* Before the step: what changes during it ends the next wait. */
 	(void)skua_event_reset(sharing->pool->changed);
 	return step(sharing);
