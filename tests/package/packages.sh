@@ -47,9 +47,15 @@ build_packages()
 		cat "$scratch/log"
 		exit 77
 	fi
+	mkdir -p "$1"
+	touch "$1/libskua0.0_0.0.9_all.deb" "$1/about_skua.txt"
 	if ! packaging/build "$1" >"$scratch/log" 2>&1; then
 		tail -n 40 "$scratch/log"
 		echo "FAILED: packaging/build $1"
+		exit 1
+	fi
+	if [[ -e $1/libskua0.0_0.0.9_all.deb || ! -e $1/about_skua.txt ]]; then
+		echo 'FAILED: a package of before is left, or another file is not'
 		exit 1
 	fi
 }
