@@ -223,6 +223,43 @@ void locks(skua::runtime &rt)
 	      EINVAL);
 }
 
+struct Fixed {
+	const int n = 0;
+};
+
+struct OnlyMoves {
+	int n = 0;
+
+	explicit OnlyMoves() = default;
+	explicit OnlyMoves(int number) : n(number)
+	{
+	}
+	OnlyMoves(OnlyMoves &&) = default;
+	OnlyMoves(const OnlyMoves &) = delete;
+	OnlyMoves &operator=(OnlyMoves &&) = default;
+};
+
+// Its way into a channel is one move, to the parcel.
+struct MovesOnce {
+	static inline int live = 0;
+	int moves = 0;
+
+	MovesOnce()
+	{
+		live++;
+	}
+	MovesOnce(MovesOnce &&from) : moves(from.moves + 1)
+	{
+		if (moves > 1)
+			fault("moved too often");
+		live++;
+	}
+	~MovesOnce()
+	{
+		live--;
+	}
+};
+
 template <class T> void pass(skua::runtime &rt, T (*make)(int), int (*read)(T))
 {
 	skua::channel<T> channel(3);
@@ -249,6 +286,20 @@ void channels(skua::runtime &rt)
 	pass<std::unique_ptr<int>>(
 		rt, [](int i) { return std::make_unique<int>(i); },
 		[](std::unique_ptr<int> p) { return *p; });
+
+	// Types that bytes could copy, but assignments or conversions could not make.
+	pass<Fixed>(
+		rt, [](int i) { return Fixed{ i }; },
+		[](Fixed item) { return item.n; });
+	pass<OnlyMoves>(
+		rt, [](int i) { return OnlyMoves(i); },
+		[](OnlyMoves item) { return item.n; });
+	{
+		// The channel frees what is left, and moves nothing.
+		skua::channel<MovesOnce> left(2);
+		left.send(MovesOnce());
+	}
+	CHECK(MovesOnce::live == 0);
 
 	skua::channel<std::string> channel(2);
 	std::string text = "a text that needs memory of its own";

@@ -32,6 +32,8 @@ template <class T> class channel
 	 * until it is sent; private to the library. */
 	static constexpr bool flat = std::is_trivially_copyable_v<T> &&
 				     std::is_default_constructible_v<T> &&
+				     std::is_copy_constructible_v<T> &&
+				     std::is_copy_assignable_v<T> &&
 				     sizeof(T) <= 256;
 	using item = std::conditional_t<flat, T, T *>;
 	struct parcel {
@@ -40,7 +42,8 @@ template <class T> class channel
 		explicit parcel(T &&value) : it(pack(std::move(value)))
 		{
 		}
-		parcel(parcel &&from) noexcept : it(std::exchange(from.it, {}))
+		parcel(parcel &&from) noexcept
+		    : it(std::exchange(from.it, item()))
 		{
 		}
 		~parcel()
@@ -54,7 +57,7 @@ template <class T> class channel
 			if (code == -EPIPE)
 				return false;
 			detail::check(code, "skua::channel::send");
-			it = {};
+			it = item();
 			return true;
 		}
 	};
@@ -119,7 +122,7 @@ template <class T> class channel
 	 * Return: the item; nothing if the channel is closed and empty. */
 	std::optional<T> receive(deadline until = {})
 	{
-		item it = {};
+		item it = item();
 		const int code = skua_channel_receive(&it_, &it, until.ns());
 
 		return received(it, code);
@@ -127,7 +130,7 @@ template <class T> class channel
 	/* try_receive - take the oldest item, if there is one */
 	std::optional<T> try_receive()
 	{
-		item it = {};
+		item it = item();
 		const int code = skua_channel_receive_try(&it_, &it);
 
 		return received(it, code == -EAGAIN ? -EPIPE : code);

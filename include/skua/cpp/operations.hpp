@@ -419,7 +419,7 @@ template <class T>
 detail::receive_operation<T> receive(channel<T> &from,
 				     deadline until = {}) noexcept
 {
-	return { {}, &from, until.ns(), {} };
+	return { {}, &from, until.ns(), typename channel<T>::item() };
 }
 
 /* read - read up to @size bytes, and wait for the first one. Throws also: EBADF, EBUSY and
