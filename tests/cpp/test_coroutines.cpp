@@ -152,8 +152,42 @@ static_assert(returns<int &, int &> && returns<const int &, int &>);
 static_assert(!returns<int &, int> && !returns<int &, short &>);
 static_assert(returns<int &&, int> && !returns<int &&, int &>);
 
+skua::task<int> late(int n, std::chrono::nanoseconds delay)
+{
+	Alive here;
+	co_await co::sleep_for(delay);
+	co_return n;
+}
+
+// A task that has run, or was moved from.
+skua::task<> await_again(skua_runtime *rt)
+{
+	int refused = 0;
+	for (int i = 0; i < 6; i++) {
+		skua::task<int> once = number(1);
+		skua::task<int> other = number(2);
+		if (i < 3)
+			other = std::move(once);
+		else
+			CHECK(co_await std::move(once) == 1);
+		try {
+			if (i % 3 == 0)
+				co_await std::move(once);
+			else if (i % 3 == 1)
+				co_await skua::spawn(rt, std::move(once));
+			else
+				co_await co::when_all(late(1, 1h),
+						      std::move(once));
+		} catch (const std::system_error &e) {
+			refused += e.code() == std::errc::invalid_argument;
+		}
+	}
+	CHECK(refused == 6 && live == 0);
+}
+
 void values(skua_runtime *rt)
 {
+	skua::block_on(rt, await_again(rt));
 	skua::block_on(rt, await_values(rt));
 	skua::block_on(rt, await_wide(rt, std::make_index_sequence<8>()));
 	CHECK(skua::spawn(rt, number(9)).join() == 9);
@@ -256,13 +290,6 @@ void dropped(skua_runtime *rt)
 	skua_runtime_drain(rt);
 	CHECK(!cancelled);
 	CHECK(live == 0);
-}
-
-skua::task<int> late(int n, std::chrono::nanoseconds delay)
-{
-	Alive here;
-	co_await co::sleep_for(delay);
-	co_return n;
 }
 
 // Some of the tasks were spawned before: their cancel is not the reason.

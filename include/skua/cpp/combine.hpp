@@ -87,12 +87,15 @@ class members : private observer
 	/* A spawn that fails makes the wait fail, and further tasks are not spawned. */
 	template <class T> void spawn(task<T> &work) noexcept
 	{
-		promise<T> *it = task_access::root(work);
-
-		it->head.watcher = this;
 		if (refused_ != 0)
 			return;
-		refused_ = skua_group_spawn(&group_, &it->self);
+		refused_ = task_access::may_begin(work);
+		if (refused_ == 0) {
+			promise<T> *it = task_access::root(work);
+
+			it->head.watcher = this;
+			refused_ = skua_group_spawn(&group_, &it->self);
+		}
 		if (refused_ != 0)
 			skua_group_cancel(&group_);
 	}

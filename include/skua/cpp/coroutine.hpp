@@ -331,10 +331,17 @@ template <class T> struct promise : promise_base, promise_result<T> {
 			.destroy();
 	}
 
+	static int may_begin(promise *it) noexcept
+	{
+		return it && !coroutine::from_promise(*it).done() ? 0 : -EINVAL;
+	}
+
 	// Nothing else can be awaited: it would resume the coroutine outside of a poll.
 	template <class U>
-	call_awaiter<promise<U>> await_transform(task<U> &&callee) noexcept
+	call_awaiter<promise<U>> await_transform(task<U> &&callee)
 	{
+		check(promise<U>::may_begin(callee.promise_),
+		      "co_await skua::task: moved from, or awaited before");
 		return { callee.promise_ };
 	}
 	template <class U>
@@ -368,8 +375,9 @@ template <class T> struct promise : promise_base, promise_result<T> {
  * class task - a coroutine that returns T, and has not begun
  *
  * It owns the frame of the coroutine, and may be moved. A task that is destroyed before
- * it was awaited or spawned never runs. T may be void, a reference, or any type that can
- * be moved. T and the variables of the coroutine can be aligned to at most 64 bytes.
+ * it was awaited or spawned never runs. To await or spawn it a second time, or after it was
+ * moved from, throws EINVAL. T may be void, a reference, or any type that can be moved. T and
+ * the variables of the coroutine can be aligned to at most 64 bytes.
  *
  * Threads: one at a time. Allocates: calling the coroutine allocates its frame.
  */
@@ -412,15 +420,21 @@ namespace detail
 /* The operations of spawns and groups on a task. */
 struct task_access {
 	/* Make it a root, which the caller may spawn. It still owns the frame. */
-	template <class T> static promise<T> *root(task<T> &it) noexcept
+	template <class T> static promise<T> *root(task<T> &it)
 	{
 		promise<T> *promise = it.promise_;
 
+		check(may_begin(it),
+		      "skua::task: moved from, or awaited before");
 		promise->make_root(
 			std::coroutine_handle<detail::promise<T>>::from_promise(
 				*promise));
 		promise->head.destroy = detail::promise<T>::destroy;
 		return promise;
+	}
+	template <class T> static int may_begin(task<T> &it) noexcept
+	{
+		return promise<T>::may_begin(it.promise_);
 	}
 	template <class T> static promise<T> *promise_of(task<T> &it) noexcept
 	{
