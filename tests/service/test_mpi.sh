@@ -16,6 +16,10 @@ if ! command -v mpirun >/dev/null; then
 	echo "mpirun is not installed"
 	exit 77
 fi
+if [[ $(mpirun --version 2>&1) != *'Open MPI'* ]]; then
+	echo "mpirun is not that of Open MPI, whose options the test uses"
+	exit 77
+fi
 
 # Ranks share the CPUs here. Open MPI refuses root without the first option.
 mpirun=(mpirun --oversubscribe --bind-to none)
