@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <deque>
 #include <numeric>
 #include <shared_mutex>
 #include <stdexcept>
@@ -438,6 +439,17 @@ void loops(skua::runtime &rt)
 			      (items[i - 1] % 10 == items[i] % 10 &&
 			       items[i - 1] < items[i]));
 	});
+	CHECK(error_of([&] {
+		      rt.run([&](skua_ctx ctx) {
+			      skua::sort(ctx, items.rbegin(), items.rend());
+		      });
+	      }) == EINVAL);
+	std::deque<long> blocks(items.begin(), items.end());
+	CHECK(error_of([&] {
+		      rt.run([&](skua_ctx ctx) {
+			      skua::sort(ctx, blocks.begin(), blocks.end());
+		      });
+	      }) == EINVAL);
 	CHECK(text_of([&] {
 		      rt.run([&](skua_ctx ctx) {
 			      skua::sort(ctx, items.begin(), items.end(),

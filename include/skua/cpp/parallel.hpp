@@ -427,6 +427,12 @@ void sort_with(skua_ctx ctx, Iterator first, Iterator last, Less &less)
 
 	if (first == last)
 		return;
+	// In a deque or in reverse, the last item is at another place.
+	check(std::addressof(*(last - 1)) - std::addressof(*first) ==
+			      last - first - 1
+		      ? 0
+		      : -EINVAL,
+	      "skua::sort: the items do not follow each other in memory");
 	const int code = sort(ctx, std::addressof(*first),
 			      static_cast<size_t>(last - first), sizeof(item),
 			      comparison<item, Less>::compare, &how);
@@ -442,7 +448,8 @@ void sort_with(skua_ctx ctx, Iterator first, Iterator last, Less &less)
  *
  * If @less throws, the items are in an unspecified order, and the first exception in time
  * reaches the caller.
- * Allocates: as skua_sort(). Throws also: ENOMEM.
+ * Allocates: as skua_sort(). Throws also: ENOMEM; EINVAL (the items do not follow each other in
+ * memory).
  */
 template <class Iterator, class Less = std::less<>>
 void sort(skua_ctx ctx, Iterator first, Iterator last, Less less = Less())
