@@ -259,7 +259,7 @@ static enum skua_poll delays_once(struct skua_task *self)
 					 &it->wait, SKUA_FOREVER_NS);
 
 	assert_int_equal(n, -EAGAIN);
-	it->delays = it->wait.stage;
+	it->delays = it->wait.delay;
 	if (it->delays == 0 || skua_wait_cancel(self, &it->wait) != 0)
 		return SKUA_PENDING;
 	return SKUA_DONE;
