@@ -638,6 +638,15 @@ skua::task<> await_several()
 	}
 	CHECK(ended == 2);
 	CHECK(live == 0);
+
+	// Members that end because the group was cancelled have not failed.
+	co_await co::with_group([&](skua::group &group) -> skua::task<> {
+		skua::spawn(group, late(1, 1h));
+		group.spawn_fiber([] { skua::sleep_for(1h); });
+		group.cancel();
+		co_await co::sleep_for(1h);
+	});
+	CHECK(live == 0);
 }
 
 void several(skua_runtime *rt)

@@ -147,6 +147,48 @@ void tasks(skua::runtime &rt)
 	      }).join() == EDEADLK);
 }
 
+// A member that was cancelled, and ends by the exception for that, has not failed.
+void cancelled_members(skua::group &group)
+{
+	skua::event never;
+	for (int turn = 0; turn < 2; turn++) {
+		group.spawn_fiber([&] { never.wait(); });
+		group.spawn_fiber([&] { never.wait(); });
+		group.cancel();
+		group.wait();
+	}
+	// An exception of another kind counts, also after a cancel.
+	group.spawn_fiber([&] { never.wait(); });
+	group.spawn_fiber([&] {
+		CHECK(error_of([&] { never.wait(); }) == ECANCELED);
+		fault("cleaning up");
+	});
+	group.cancel();
+	CHECK(text_of([&] { group.wait(); }) == "cleaning up");
+	// The end of another task that was cancelled is a failure as well.
+	group.spawn([] { throw skua::cancelled(); });
+	CHECK(error_of([&] { group.wait(); }) == ECANCELED);
+}
+
+// The waiting fiber was cancelled: its wait fails, and the members go on.
+void cancelled_wait(skua::runtime &rt)
+{
+	skua::group group(rt);
+	skua::event end;
+	std::atomic<int> ended(0);
+	group.spawn_fiber([&] {
+		end.wait();
+		ended++;
+	});
+	auto waits = skua::spawn_fiber(
+		rt, [&] { return error_of([&] { group.wait(); }); });
+	waits.cancel();
+	CHECK(waits.join() == ECANCELED);
+	end.set();
+	group.wait();
+	CHECK(ended == 1);
+}
+
 void groups(skua::runtime &rt)
 {
 	skua::group group(rt);
@@ -173,6 +215,7 @@ void groups(skua::runtime &rt)
 		group.wait();
 	}
 	CHECK(ended == 202);
+	cancelled_members(group);
 	skua::event never;
 	group.spawn_fiber([&] { never.wait(); });
 	CHECK(error_of([&] { group.wait(skua::in(1ms)); }) == ETIMEDOUT);
@@ -482,6 +525,7 @@ int main()
 		skua::runtime rt(config);
 		tasks(rt);
 		groups(rt);
+		cancelled_wait(rt);
 		locks(rt);
 		channels(rt);
 		descriptors(rt);

@@ -14,8 +14,9 @@ namespace skua
  * class group - tasks, fibers and coroutines that end before a wait returns
  *
  * Each member is freed when it has ended, and its result is dropped. The first member
- * that throws cancels the others, and the wait rethrows its exception. Members may spawn
- * further members. After a wait the group may be used again.
+ * that throws cancels the others, and the wait rethrows its exception. A member that was
+ * cancelled may end with skua::cancelled: that is no failure. Members may spawn further
+ * members. After a wait the group may be used again.
  *
  * A coroutine waits by co_await co::wait(group), or lets co::with_group() own the group
  * (skua/cpp/combine.hpp), which also waits if the coroutine throws.
@@ -89,8 +90,8 @@ class group : private detail::observer
 
 	/* cancel - cancel all members, also later ones, until a wait has returned
 	 *
-	 * As skua_group_cancel(). If a member ends with skua::cancelled, the wait
-	 * rethrows that. */
+	 * As skua_group_cancel(). A wait then returns as if the members had ended by
+	 * themselves. */
 	void cancel() noexcept
 	{
 		skua_group_cancel(&it_);
@@ -136,13 +137,26 @@ class group : private detail::observer
 	}
 
       private:
-	static void ended(observer *self, detail::node *,
+	static bool is_cancelled(const std::exception_ptr &error) noexcept
+	{
+		try {
+			std::rethrow_exception(error);
+		} catch (const cancelled &) {
+			return true;
+		} catch (...) {
+			return false;
+		}
+	}
+	static void ended(observer *self, detail::node *member,
 			  const std::exception_ptr &error) noexcept
 	{
 		auto *it = static_cast<group *>(self);
 
+		if (!error || (skua_task_cancelled(member->task()) &&
+			       is_cancelled(error)))
+			return;
 		// Only the first call returns 0, and a wait comes after the member's end.
-		if (error && skua_group_fail(&it->it_, -ECANCELED) == 0)
+		if (skua_group_fail(&it->it_, -ECANCELED) == 0)
 			it->error_ = error;
 	}
 
