@@ -375,6 +375,17 @@ void descriptors(skua::runtime &rt)
 	CHECK(error_of([&] { a.read(bytes, 1); }) == EBADF);
 	moved.close();
 	CHECK(b.read(bytes, 1) == 0);
+	moved.close();
+	CHECK(error_of([&] { moved.read(bytes, 1); }) == EBADF);
+
+	// A close writes nothing that calls in other threads read.
+	skua::io listener = skua::listen(rt, "127.0.0.1:0");
+	const skua_io handle = listener.c();
+	auto acceptor = skua::spawn_fiber(
+		rt, [&] { return error_of([&] { listener.accept(); }); });
+	listener.close();
+	CHECK(acceptor.join() == EBADF);
+	CHECK(listener.c().serial == handle.serial);
 	CHECK(error_of([&] { skua::listen(rt, "nowhere"); }) == EINVAL);
 	CHECK(error_of([&] { skua::io(rt, -1); }) == EBADF);
 }

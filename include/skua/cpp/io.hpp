@@ -54,7 +54,8 @@ class io
 		close();
 	}
 
-	/* fd - number of the descriptor, for calls that do not close it; -1: none */
+	/* fd - number of the descriptor, for calls that do not close it; -1: none. After
+	 * close() the number may be that of another descriptor. */
 	int fd() const noexcept
 	{
 		return it_.fd;
@@ -69,13 +70,15 @@ class io
 	{
 		return std::exchange(it_, SKUA_IO_INIT);
 	}
-	/* close - close the descriptor; waits for it end with EBADF
+	/* close - close the descriptor; waits for it, and later calls, end with EBADF
 	 *
-	 * Threads: any. Blocks: never, unless the socket lingers. */
+	 * Threads: any, also beside other calls. Blocks: never, unless the socket
+	 * lingers. */
 	void close() noexcept
 	{
+		// Keeps the handle, which other threads may read now: closed, it is refused.
 		if (it_.serial)
-			skua_io_close(release());
+			skua_io_close(it_);
 	}
 	/* detach - take the descriptor back from the runtime, and return its number */
 	int detach()
