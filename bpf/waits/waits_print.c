@@ -13,12 +13,21 @@
 #include "bpf/target/wait_kind.h"
 #include "bpf/waits/waits_io.h"
 
-/* The states of a fiber that is not in a wait, after the kinds of waits. */
-enum { QUEUED = AREA_WAITS_COUNT, RUNNING, WAKER, STATES };
+/* The states of a fiber, after the kinds of waits: waits that the descriptor tells apart,
+ * and states that are no waits. */
+enum {
+	IO_ACCEPT = AREA_WAITS_COUNT,
+	IO_CONNECT,
+	QUEUED,
+	RUNNING,
+	WAKER,
+	STATES
+};
 
-static const char *const state_names[STATES - AREA_WAITS_COUNT] = { "queued",
-								    "running",
-								    "a waker" };
+static const char *const state_names[STATES - AREA_WAITS_COUNT] = {
+	"descriptor, to accept", "descriptor, to connect", "queued", "running",
+	"a waker"
+};
 
 uint32_t waits_fiber_kind(const struct target_fiber *fiber)
 {
@@ -264,6 +273,28 @@ static void print_channels(const struct waits *waits)
 
 /* ---- text: fibers and waiters ------------------------------------------------------ */
 
+/* waits_fiber_kind(), with what a fiber wants of its descriptor. */
+static uint32_t fiber_state(const struct waits *waits,
+			    const struct target_fiber *fiber)
+{
+	uint32_t state = waits_fiber_kind(fiber), waiter, descriptor;
+
+	if (!wait_kind_is_io(state))
+		return state;
+	waiter = waits_find(waits,
+			    (struct target_party){ .task = fiber->address });
+	descriptor = waiter == WAITS_NOBODY ? WAITS_NOBODY
+					    : waits->waiters[waiter].descriptor;
+	if (descriptor == WAITS_NOBODY)
+		return state;
+	if (state == AREA_WAITS_IO_READ)
+		return waits->descriptors.list[descriptor].socket.listens
+			       ? IO_ACCEPT
+			       : state;
+	return waits->descriptors.list[descriptor].connecting ? IO_CONNECT
+							      : state;
+}
+
 static void print_fibers(const struct waits *waits)
 {
 	static const char *const titles[] = { "fibers", "wait for", "longest",
@@ -274,10 +305,10 @@ static void print_fibers(const struct waits *waits)
 	for (uint32_t i = 0; i < waits->fibers.count; i++) {
 		const struct target_fiber *fiber = &waits->fibers.list[i];
 		uint64_t since_ns = fiber->wait.armed.since_ns;
-		uint32_t state = waits_fiber_kind(fiber);
+		uint32_t state = fiber_state(waits, fiber);
 
 		counts[state]++;
-		if (state < AREA_WAITS_COUNT && since_ns &&
+		if (state < QUEUED && since_ns &&
 		    (!oldest[state] || since_ns < oldest[state]))
 			oldest[state] = since_ns;
 	}

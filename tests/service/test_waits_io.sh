@@ -68,9 +68,10 @@ for way in "${ways[@]}"; do
 	shows_soon "$expected"
 	run waits -p "$pid"
 	for text in "TCP            established  read     127.0.0.1:$port" '127.0.0.1:*' \
-		'descriptor, to write'; do
+		'descriptor, to write' 'descriptor, to connect'; do
 		expect "$way" out_has "$text"
 	done
+	expect "$way" grep -qE '^ +[23]  descriptor, to accept +[0-9]' "$scratch/out"
 	expect "$way" test "$(grep -c ' established ' "$scratch/out")" = 1
 	run waits -p "$pid" --each
 	expect "$way" out_has " (TCP 127.0.0.1:$port), to accept, for "
