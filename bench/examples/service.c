@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service.c - a service in 100 lines; skua_service(7) explains it */
+/* service.c - a small service; skua_service(7) explains it */
 #include <skua/skua.h>
 
 #include <netinet/in.h>
@@ -50,13 +50,17 @@ static void serve(struct skua_fiber *self)
 	struct connection *c = (struct connection *)self;
 	char *line, out[64];
 	long *count;
+	int code;
 
 	while ((line = next_line(c))) {
+		skua_cancel_mask(); /* the answer is sent in full */
 		count = &visits[(unsigned char)line[0]];
 		snprintf(out, sizeof(out), "%c: %ld\n", line[0],
 			 __atomic_add_fetch(count, 1, __ATOMIC_RELAXED));
-		if (skua_io_write_all(c->io, out, strlen(out), NULL,
-				      skua_now_ns() + 5 * SECOND))
+		code = skua_io_write_all(c->io, out, strlen(out), NULL,
+					 skua_now_ns() + 5 * SECOND);
+		skua_cancel_unmask();
+		if (code)
 			break;
 	}
 	skua_io_close(c->io);
@@ -86,21 +90,31 @@ static void accept_all(struct skua_fiber *self)
 	}
 }
 
+static void log_line(void *ctx, enum skua_log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	fprintf(stderr, "service: %s\n", text);
+}
+
 int main(int argc, char **argv)
 {
+	static const struct skua_hooks hooks = { .log = log_line };
+	struct skua_config config = SKUA_CONFIG_INIT;
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	int fd = socket(AF_INET, SOCK_STREAM, 0), signal;
 	static struct skua_fiber acceptor;
 	struct skua_runtime *rt;
 	sigset_t stop;
 
+	config.hooks = &hooks;
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &stop, NULL); /* in all threads */
 	at.sin_port = htons((uint16_t)atoi(argc > 1 ? argv[1] : "7777"));
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 1024) ||
-	    skua_runtime_create(&rt, NULL, NULL) ||
+	    skua_runtime_create(&rt, &config, NULL) ||
 	    skua_io_attach(rt, fd, 0, &listener) ||
 	    skua_group_init(&connections, rt) ||
 	    skua_group_set_release(&connections, connection_free) ||
