@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """servers.py KIND PROGRAM... - the servers of bench/examples, with good and bad clients
 
-KIND is echo (PROGRAM is an echo server), proxy (PROGRAM is the proxy; a second one is an
-echo server), tls (PROGRAM is the server with TLS), or service. Each case runs with one
-worker and with as many as there are CPUs. Exit codes: 0 success, 1 failure, 77 skipped.
+KIND is echo (PROGRAM is an echo server), echo_end (one that SIGTERM ends in order), proxy
+(PROGRAM is the proxy; a second one is an echo server), tls (PROGRAM is the server with
+TLS), or service. Each case runs with one worker and with as many as there are CPUs. Exit
+codes: 0 success, 1 failure, 77 skipped.
 """
 
 import os
@@ -138,6 +139,18 @@ def echo(programs, workers):
         check_echo(server)
 
 
+def echo_end(programs, workers):
+    """SIGTERM ends the server in order."""
+    echo(programs, workers)
+    server = Server(programs[0], workers=workers).__enter__()
+    with connect(server.port) as idle:
+        exchange(idle, 1, 10)
+        code, printed = server.stop(signal.SIGTERM)
+        assert code == 0, f"exit code {code}"
+        assert "all connections have ended" in printed, printed
+        assert idle.recv(1) == b"", "no end at the shutdown"
+
+
 def proxy(programs, workers):
     program, target = programs
     with Server(target, workers=workers) as behind:
@@ -221,7 +234,7 @@ def service(programs, workers):
 
 
 def main():
-    kinds = {"echo": echo, "proxy": proxy, "tls": tls, "service": service}
+    kinds = {"echo": echo, "echo_end": echo_end, "proxy": proxy, "tls": tls, "service": service}
     kind, *programs = sys.argv[1:]
     if kind == "tls" and not shutil.which("openssl"):
         print("openssl is not installed (Debian package openssl)")

@@ -4,8 +4,8 @@
 # test_man.sh - the pages are well-formed: those of the commands have each verb and each
 # option that --help has, skua_blocking(3), skua_channel(3), skua_fiber(3), skua_file(3),
 # skua_io(3), skua_select(3) and skua_sync(3) each function of their headers, and
-# skua_config(5) each variable; the program in skua_service(7) is an example that the tests
-# run
+# skua_config(5) each variable; the programs in skua_service(7) and skua_cpp(3) are examples
+# that the tests run
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -74,6 +74,8 @@ program()
 }
 expect 'skua_service(7)' diff <(program core/io/skua_service.7) \
 	<(tail -n +3 bench/examples/service.c)
+expect 'skua_cpp(3)' diff <(program core/api/skua_cpp.3) \
+	<(tail -n +4 bench/examples/echo_coroutines.cpp)
 
 mapfile -t variables < <(grep -ohE '"SKUA_[A-Z_]+"' core/config/config_env.c | tr -d '"' | sort -u)
 expect 'some variable' test "${#variables[@]}" -gt 10
