@@ -197,8 +197,17 @@ def contents(title, entries):
     return f"<h2>{title}</h2><ul>{items}</ul>\n"
 
 
+def check_guides():
+    """Each guide is a file, and each file is a guide."""
+    files = {path.stem for path in ROOT.glob("docs/guides/*.md")}
+    if files != set(GUIDES):
+        sys.exit(f"build.py: GUIDES and the files of docs/guides differ: "
+                 f"{', '.join(sorted(files ^ set(GUIDES)))}")
+
+
 def write_page(found, pages, version, path):
-    guides = [guide_section(name) for name in GUIDES if (ROOT / f"docs/guides/{name}.md").exists()]
+    check_guides()
+    guides = [guide_section(name) for name in GUIDES]
     by_section = {n: [written_section(*p) for p in pages if p[0] == n] for n in "7351"}
     groups = [("Guides", guides), ("Concepts", by_section["7"]), ("Objects", by_section["3"]),
               ("Reference", [header_section(h) for h in found]),
