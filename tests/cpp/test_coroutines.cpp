@@ -528,6 +528,45 @@ void cancel_each(skua_runtime *rt, bool wait)
 	CHECK(!it.empty.try_receive());
 }
 
+skua::task<int> ignores_cancel(skua::event &event)
+{
+	Alive here;
+	try {
+		co_await co::wait(event);
+	} catch (const skua::cancelled &) {
+	}
+	co_await co::yield();
+	co_return 1;
+}
+
+skua::task<int> waits_for_both(skua::event &event)
+{
+	const auto [one, other] = co_await co::when_all(ignores_cancel(event),
+							ignores_cancel(event));
+	co_return one + other;
+}
+
+skua::task<int> waits_for_either(skua::event &event)
+{
+	const auto first = co_await co::when_any(ignores_cancel(event),
+						 ignores_cancel(event));
+	CHECK(live == 0);
+	co_return first.index() == 0 ? std::get<0>(first) : std::get<1>(first);
+}
+
+// The results of coroutines that ignore the cancel are not lost.
+void results_after_cancel(skua_runtime *rt)
+{
+	skua::event never;
+	auto both = skua::spawn(rt, waits_for_both(never));
+	both.cancel();
+	CHECK(both.join() == 2);
+	auto either = skua::spawn(rt, waits_for_either(never));
+	std::this_thread::sleep_for(1ms);
+	either.cancel();
+	CHECK(either.join() == 1);
+}
+
 void shutdown()
 {
 	skua::runtime rt({ .workers = 2 });
@@ -825,6 +864,7 @@ int main()
 		dropped(rt);
 		cancel_each(rt, true);
 		cancel_each(rt, false);
+		results_after_cancel(rt);
 		deadlines(rt);
 		several(rt);
 		select_once(rt);
