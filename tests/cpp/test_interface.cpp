@@ -4,6 +4,7 @@
 // channels, fork-join
 #include <skua/skua.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <deque>
@@ -493,17 +494,14 @@ void loops(skua::runtime &rt)
 			      (items[i - 1] % 10 == items[i] % 10 &&
 			       items[i - 1] < items[i]));
 	});
-	CHECK(error_of([&] {
-		      rt.run([&](skua_ctx ctx) {
-			      skua::sort(ctx, items.rbegin(), items.rend());
-		      });
-	      }) == EINVAL);
-	std::deque<long> blocks(items.begin(), items.end());
-	CHECK(error_of([&] {
-		      rt.run([&](skua_ctx ctx) {
-			      skua::sort(ctx, blocks.begin(), blocks.end());
-		      });
-	      }) == EINVAL);
+	static_assert(skua::detail::contiguous_v<long *>);
+	static_assert(skua::detail::contiguous_v<std::vector<long>::iterator>);
+	static_assert(
+		skua::detail::contiguous_v<std::array<long, 3>::iterator>);
+	static_assert(!skua::detail::contiguous_v<std::deque<long>::iterator>);
+	static_assert(!skua::detail::contiguous_v<std::vector<bool>::iterator>);
+	static_assert(!skua::detail::contiguous_v<
+		      std::vector<long>::reverse_iterator>);
 	CHECK(text_of([&] {
 		      rt.run([&](skua_ctx ctx) {
 			      skua::sort(ctx, items.begin(), items.end(),

@@ -26,6 +26,7 @@
 #ifndef SKUA_CPP_PARALLEL_HPP
 #define SKUA_CPP_PARALLEL_HPP
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -416,10 +417,29 @@ template <class T, class Less> struct comparison {
 	}
 };
 
+// Whether the items of an iterator follow each other in memory. C++17 has no way to ask,
+// so that it accepts only well-known iterators.
+#if defined(__cpp_lib_concepts)
+template <class Iterator>
+inline constexpr bool contiguous_v = std::contiguous_iterator<Iterator>;
+#else
+template <class Iterator,
+	  class Item = typename std::iterator_traits<Iterator>::value_type>
+inline constexpr bool contiguous_v =
+	std::is_pointer_v<Iterator> ||
+	std::is_same_v<Iterator, typename std::array<Item, 1>::iterator> ||
+	(!std::is_same_v<Item, bool> &&
+	 std::is_same_v<Iterator, typename std::vector<Item>::iterator>);
+#endif
+
 template <auto sort, class Iterator, class Less>
 void sort_with(skua_ctx ctx, Iterator first, Iterator last, Less &less)
 {
 	using item = typename std::iterator_traits<Iterator>::value_type;
+	static_assert(
+		contiguous_v<Iterator>,
+		"the sorts need items that follow each other in memory: pass "
+		"pointers, or iterators of a std::vector or std::array");
 	static_assert(std::is_trivially_copyable_v<item>,
 		      "the sorts move items as bytes: sort pointers or indices "
 		      "of items that are not trivially copyable");
@@ -427,12 +447,6 @@ void sort_with(skua_ctx ctx, Iterator first, Iterator last, Less &less)
 
 	if (first == last)
 		return;
-	// In a deque or in reverse, the last item is at another place.
-	check(std::addressof(*(last - 1)) - std::addressof(*first) ==
-			      last - first - 1
-		      ? 0
-		      : -EINVAL,
-	      "skua::sort: the items do not follow each other in memory");
 	const int code = sort(ctx, std::addressof(*first),
 			      static_cast<size_t>(last - first), sizeof(item),
 			      comparison<item, Less>::compare, &how);
@@ -443,13 +457,13 @@ void sort_with(skua_ctx ctx, Iterator first, Iterator last, Less &less)
 
 /**
  * sort - sort an array; equal items end up in any order
- * @first, @last: iterators of an array or vector; its items are trivially copyable
+ * @first, @last: pointers, or iterators of a std::array or std::vector (in C++20: any
+ *                contiguous iterators); the items are trivially copyable
  * @less: true if its first argument belongs before its second; called on several threads
  *
  * If @less throws, the items are in an unspecified order, and the first exception in time
  * reaches the caller.
- * Allocates: as skua_sort(). Throws also: ENOMEM; EINVAL (the items do not follow each other in
- * memory).
+ * Allocates: as skua_sort(). Throws also: ENOMEM.
  */
 template <class Iterator, class Less = std::less<>>
 void sort(skua_ctx ctx, Iterator first, Iterator last, Less less = Less())
