@@ -5,7 +5,8 @@
 #
 # Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
 # bench/run skua_peer_setup, and for tests/run skua_guest_setup,
-# skua_browser_setup, skua_docs_setup, skua_package_setup and skua_promtool_setup.
+# skua_browser_setup, skua_docs_setup, skua_mpi_setup, skua_package_setup and
+# skua_promtool_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -51,8 +52,6 @@ protobuf-compiler command protoc
 redis-tools     command redis-cli
 python3-redis   python  redis
 libhiredis-dev  header  hiredis/hiredis.h
-libopenmpi-dev  command mpicc
-openmpi-bin     command mpirun
 '
 
 # The packages that build the other schedulers (bench/peers/build). They are large,
@@ -86,6 +85,12 @@ SKUA_DOCS_NEEDS='
 pandoc          command pandoc
 '
 SKUA_KERNEL_DOC='^linux-kbuild-[0-9.]+$'
+
+# An MPI, for bench/mpi/. Without it, its programs and their tests are left out.
+SKUA_MPI_NEEDS='
+libopenmpi-dev  command mpicc
+openmpi-bin     command mpirun
+'
 
 # The tools that build and check the Debian packages (tests/package/).
 SKUA_PACKAGE_NEEDS='
@@ -279,6 +284,12 @@ skua_docs_setup()
 	if [[ $package ]]; then
 		skua_install "$package" || true
 	fi
+}
+
+# skua_mpi_setup - install an MPI, if that can be; before CMake looks for it
+skua_mpi_setup()
+{
+	skua_install_some "$SKUA_MPI_NEEDS"
 }
 
 # skua_package_setup - install the tools for the Debian packages, if that can be
