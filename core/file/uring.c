@@ -85,6 +85,9 @@ static void prepare(struct io_uring_sqe *sqe, const struct skua_file_op *op)
 		break;
 	case FILE_CLOSE:
 		io_uring_prep_close(sqe, op->fd);
+		/* The kernel would close at once, on this worker: if it is the last
+		 * descriptor of a removed file, that frees the whole file. */
+		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
 		break;
 	case FILE_NONE:
 		io_uring_prep_nop(sqe);
