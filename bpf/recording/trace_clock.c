@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_clock.c - see trace_clock.h */
 #include "bpf/cli/grow.h"
+#include "bpf/cli/saturated.h"
 #include "bpf/recording/trace_clock.h"
 
 #include <errno.h>
@@ -9,11 +10,6 @@
 #include <string.h>
 
 typedef unsigned __int128 wide;
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
 
 static struct trace_rate rate_between(const struct trace_moment *from,
 				      const struct trace_moment *to)

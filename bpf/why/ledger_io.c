@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "bpf/cli/grow.h"
+#include "bpf/cli/saturated.h"
 #include "bpf/recording/offcpu.h"
 #include "bpf/why/ledger.h"
 #include "bpf/why/ledger_parts.h"
@@ -178,10 +179,11 @@ void ledger_on_reap(struct ledger *l, const struct trace_mark *mark)
 
 /* ---- the end of waits -------------------------------------------------------- */
 
+/* The times of a damaged recording can be any. */
 static void add_piece(struct ledger_io *io, uint64_t ns, uint64_t unseen_ns)
 {
-	io->ns += ns;
-	io->unseen_ns += unseen_ns;
+	io->ns = add_saturated(io->ns, ns);
+	io->unseen_ns = add_saturated(io->unseen_ns, unseen_ns);
 	if (io->longest_ns < ns)
 		io->longest_ns = ns;
 	if (io->longest_unseen_ns < unseen_ns)
