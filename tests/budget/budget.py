@@ -38,7 +38,7 @@ VALGRIND = ["valgrind", "--tool=cachegrind", "--cache-sim=no"]
 VALGRIND += ["--cachegrind-out-file=/dev/null"]
 # How often a worker sleeps depends on the machine: one count of so many has to
 # be within the limit.
-ATTEMPTS = 3
+ATTEMPTS = 5
 # valgrind counts what a case does, not what others do beside it.
 CASES_AT_ONCE = 2
 # A limit is so far above what was measured at most; a count that is so far
