@@ -122,6 +122,9 @@ if [[ ${1-} || -x $build/bpf/skua ]]; then
 	must 'its page' test -s "$prefix"/share/man/man1/skua.1*
 	must 'its page' test -s "$prefix"/share/man/man1/skua-topo.1*
 	must 'every script' diff -r bpf/scripts "$prefix/share/skua/scripts"
+	for script in "$prefix"/share/skua/scripts/{*.bt,run}; do
+		must "mode of $script" test "$(stat -c %a "$script")" = 755
+	done
 fi
 
 # --- pkg-config -----------------------------------------------------------------
