@@ -6,8 +6,8 @@
 #   build         packaging/build makes them, into build/packages, for the other cases
 #   lintian       finds no error and no warning in them
 #   use           a folder that they are extracted to serves a project (service/install.sh)
-#   reproducible  a second build in another folder, time zone, locale and umask has the same
-#                 bytes
+#   reproducible  a second build in another folder, whose path has a space, time zone, locale
+#                 and umask has the same bytes
 #   root          in a root of its own, with their dependencies (root.sh)
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
@@ -99,9 +99,9 @@ case_reproducible()
 	local locale second=$scratch/second
 	has_packages
 	locale=$(locale -a | grep -iE '^(tr_TR|[a-z]+_[A-Z]+)\.utf-?8$' | tail -n 1)
-	mkdir "$scratch/a_folder_with_a_longer_name"
+	mkdir "$scratch/a folder with a longer name"
 	umask 077
-	TMPDIR=$scratch/a_folder_with_a_longer_name LC_ALL=${locale:-C.UTF-8} \
+	TMPDIR="$scratch/a folder with a longer name" LC_ALL=${locale:-C.UTF-8} \
 		TZ=Pacific/Kiritimati HOME=/nonexistent build_packages "$second"
 	if ! diff <(sums "$packages") <(sums "$second"); then
 		echo "FAILED: two builds differ (the second in ${locale:-C.UTF-8})"
