@@ -5,7 +5,8 @@
 #
 #   build         packaging/build makes them, into build/packages, for the other cases
 #   lintian       finds no error and no warning in them
-#   use           a folder that they are extracted to serves a project (service/install.sh)
+#   use           a folder that they are extracted to serves a project (service/install.sh),
+#                 and has the reference
 #   reproducible  a second build in another folder, whose path has a space, time zone, locale
 #                 and umask has the same bytes
 #   root          in a root of its own, with their dependencies (root.sh)
@@ -78,6 +79,26 @@ case_lintian()
 	echo 'no error and no warning'
 }
 
+# has_reference SHARE - a page for each exported function, and the page for a browser
+has_reference()
+{
+	local name
+	for name in $(sed -nE 's/^\s*(skua_\w+);.*/\1/p' core/skua.map); do
+		if [[ $name != skua_debug_root && ! -e $1/man/man3/$name.3.gz ]]; then
+			echo "FAILED: libskua-dev has no $name(3)"
+			return 1
+		fi
+	done
+	if ! gzip -dc "$1/man/man3/skua_task_spawn.3.gz" | grep -q 'int skua_task_spawn'; then
+		echo 'FAILED: skua_task_spawn(3) does not show the function'
+		return 1
+	fi
+	if ! grep -q 'id="skua_task_spawn"' "$1/doc/skua-doc/skua.html"; then
+		echo 'FAILED: skua-doc has no skua.html with skua_task_spawn()'
+		return 1
+	fi
+}
+
 case_use()
 {
 	local deb
@@ -86,6 +107,7 @@ case_use()
 		dpkg-deb -x "$deb" "$scratch/root" || exit 1
 	done
 	bash tests/service/install.sh "$scratch/root/usr" || exit 1
+	has_reference "$scratch/root/usr/share" || exit 1
 	if grep -rlF /tmp/ "$scratch/root/usr/bin" "$scratch/root/usr/lib" |
 		xargs -r grep -laE '/tmp/tmp\.[A-Za-z0-9]+/skua'; then
 		echo 'FAILED: the files above know the folder that they were built in'
@@ -131,7 +153,7 @@ case_root()
 		'Created-By: Packages' 'Origin: Debian' 'Component: main' | sort -u)
 	# shellcheck disable=SC2016
 	if ! mmdebstrap --mode=root --variant=apt --format=null \
-		--dpkgopt=force-unsafe-io --include=gcc,libc6-dev,cmake,make,pkg-config \
+		--dpkgopt=force-unsafe-io --include=gcc,libc6-dev,cmake,make,man-db,pkg-config \
 		--customize-hook="touch $scratch/made" \
 		--customize-hook='mkdir "$1/skua"' \
 		--customize-hook="copy-in ${debs[*]} README.md tests/package/root.sh /skua" \

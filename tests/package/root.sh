@@ -29,6 +29,12 @@ must apt-get -q update
 files >before
 must apt-get -q install -y --no-install-recommends ./*.deb
 must skua --version
+must test -s /usr/share/doc/skua-doc/skua.html
+for page in '3 skua_task_spawn' '3 skua_sync' '7 skua' '1 skua-top' '5 skua_config'; do
+	read -ra page <<<"$page"
+	must env MANPAGER=cat man "${page[@]}"
+	grep -q "${page[1]}" log
+done
 
 # --- README's programs ----------------------------------------------------------
 
