@@ -43,6 +43,17 @@ for file in debian/control "debian/$package.symbols" "debian/$package.install"; 
 	expect "$file" grep -qs "$package\|libskua.so" "$file"
 done
 
+# mentions PATTERN - what the documentation has in place of its group of digits
+mentions()
+{
+	grep -rhoP --include='*.md' --include='*.[1357]' --include=CMakeLists.txt "$1" \
+		README.md bench core docs probes bpf tests/service/outside | sort -u
+}
+
+same 'skua 1.2.3 in the documentation' "$(mentions '\bskua \K\d+\.\d+\.\d+\b')"
+same 'libskua1.2 in the documentation' \
+	"$(mentions '\b(libskua|find_package\(skua )\K\d+\.\d+\b').${version##*.}"
+
 # shellcheck source=.setup.sh
 source ./.setup.sh
 mapfile -t packages < <(sed -n '/^Build-Depends/,/^$/p' debian/control |

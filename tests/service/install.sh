@@ -92,7 +92,9 @@ must 'its page' test -s "$prefix"/share/man/man5/skua_config.5*
 pc=$(find "$prefix" -name skua.pc)
 libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH=${pc%/*}
-must pkg-config pkg-config --print-errors --exists 'skua >= 0.1'
+must pkg-config pkg-config --print-errors --exists "skua >= $(
+	sed -nE 's/^#define SKUA_VERSION_(MAJOR|MINOR) ([0-9]+)$/\2/p' \
+		include/skua/base.h | paste -sd .)"
 if grep -rlF "$scratch/first" "$prefix"/*/pkgconfig "$prefix"/*/cmake \
 	"$prefix"/*/*/pkgconfig "$prefix"/*/*/cmake 2>/dev/null; then
 	echo 'FAILED: the files above know the folder that they were installed in'
