@@ -5,8 +5,8 @@
 #
 # Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
 # bench/run skua_peer_setup, and for tests/run skua_guest_setup,
-# skua_browser_setup, skua_docs_setup, skua_mpi_setup, skua_package_setup and
-# skua_promtool_setup.
+# skua_browser_setup, skua_deploying_setup, skua_docs_setup, skua_mpi_setup,
+# skua_package_setup and skua_promtool_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -83,6 +83,13 @@ chromium        command chromium
 # package has the version of a kernel in its name.
 SKUA_DOCS_NEEDS='
 pandoc          command pandoc
+'
+
+# The programs that read the examples of the guide about deploying
+# (tests/service/test_deploying.sh).
+SKUA_DEPLOYING_NEEDS='
+systemd         command systemd-analyze
+python3-yaml    python  yaml
 '
 SKUA_KERNEL_DOC='^linux-kbuild-[0-9.]+$'
 
@@ -284,6 +291,14 @@ skua_docs_setup()
 	if [[ $package ]]; then
 		skua_install "$package" || true
 	fi
+}
+
+# skua_deploying_setup - install what reads the examples of the guide, if that can be
+#
+# The test says so if it is then still missing.
+skua_deploying_setup()
+{
+	skua_install_some "$SKUA_DEPLOYING_NEEDS"
 }
 
 # skua_mpi_setup - install an MPI, if that can be; before CMake looks for it
