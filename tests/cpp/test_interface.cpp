@@ -339,6 +339,12 @@ void channels(skua::runtime &rt)
 	pass<OnlyMoves>(
 		rt, [](int i) { return OnlyMoves(i); },
 		[](OnlyMoves item) { return item.n; });
+	pass<Wide>(
+		rt, [](int i) { return Wide{ i }; },
+		[](Wide item) {
+			CHECK(item.aligned());
+			return static_cast<int>(item.n);
+		});
 	{
 		// The channel frees what is left, and moves nothing.
 		skua::channel<MovesOnce> left(2);

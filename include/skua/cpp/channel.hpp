@@ -15,8 +15,8 @@ namespace skua
 /**
  * class channel - a queue of bounded length, with many senders and receivers
  *
- * If T is trivially copyable and default-constructible, and has at most 256 bytes, the
- * channel itself keeps the items. Otherwise each item is moved into memory of its own, by
+ * If T is trivially copyable and default-constructible, and has at most 256 bytes and the
+ * alignment of malloc(), the channel itself keeps the items. Otherwise each item is moved into memory of its own, by
  * new, and the channel keeps its address. Items that are left are destroyed with the
  * channel.
  *
@@ -30,11 +30,7 @@ template <class T> class channel
       public:
 	/* The item of the C channel, and an item on its way to it, which the parcel owns
 	 * until it is sent; private to the library. */
-	static constexpr bool flat = std::is_trivially_copyable_v<T> &&
-				     std::is_default_constructible_v<T> &&
-				     std::is_copy_constructible_v<T> &&
-				     std::is_copy_assignable_v<T> &&
-				     sizeof(T) <= 256;
+	static constexpr bool flat = detail::flat<T>;
 	using item = std::conditional_t<flat, T, T *>;
 	struct parcel {
 		item it;

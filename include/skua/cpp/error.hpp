@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <system_error>
@@ -115,6 +116,14 @@ template <class T> T unstore(stored<T> &&value)
 	else if constexpr (!std::is_void_v<T>)
 		return std::move(value);
 }
+
+/* Whether a C function may move values of T as bytes; otherwise it moves their addresses. */
+template <class T>
+inline constexpr bool flat =
+	std::is_trivially_copyable_v<T> &&std::is_default_constructible_v<T> &&
+		std::is_copy_constructible_v<T> &&
+			std::is_copy_assignable_v<T> &&
+	sizeof(T) <= 256 && alignof(T) <= alignof(std::max_align_t);
 
 /* The result of a call: a value, an exception, or nothing yet. */
 template <class T> struct outcome {

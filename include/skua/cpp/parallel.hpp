@@ -94,10 +94,7 @@ class first_error
 
 /* A value of a reduction: none, its bytes, or the address of one that bytes cannot move. */
 template <class T> struct reduced {
-	static constexpr bool flat = std::is_trivially_copyable_v<T> &&
-				     std::is_default_constructible_v<T> &&
-				     sizeof(T) <= 256 &&
-				     alignof(T) <= alignof(std::max_align_t);
+	static constexpr bool flat = detail::flat<T>;
 	bool some;
 	std::conditional_t<flat, T, T *> it;
 
