@@ -6,8 +6,8 @@ usage: build.py [--kernel-doc PROGRAM] FOLDER
 
 Writes FOLDER/man3, a man page for each public header and an alias for each name in it, and
 FOLDER/skua.html, which has the guides, all man pages and the reference, and needs no other
-file. The text comes from the comments of the headers (kernel-doc), from docs/guides (pandoc)
-and from the man pages of the tree (mandoc).
+file. The text comes from the comments of the headers (in C: kernel-doc), from docs/guides
+(pandoc) and from the man pages of the tree (mandoc).
 """
 
 import argparse
@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 from reference import read_header
+from reference_cpp import read_cpp_header
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES = (
@@ -25,7 +26,7 @@ GUIDES = (
     "coming_from_libuv coming_from_tokio coming_from_pthreads coming_from_openmp "
     "coming_from_onetbb"
 ).split()
-KINDS = ("macro", "enum", "struct", "union", "type", "function")
+KINDS = ("macro", "enum", "struct", "union", "type", "class", "constructor", "member", "function")
 
 
 def run(*command, text):
@@ -41,7 +42,8 @@ def headers(kernel_doc):
     for path in sorted((ROOT / "include/skua").glob("*.h")):
         if path.stem != "skua" and "Do not include it by itself" not in path.read_text():
             found.append(read_header(kernel_doc, path))
-    return found
+    in_cpp = [read_cpp_header(path) for path in sorted((ROOT / "include/skua/cpp").glob("*.hpp"))]
+    return found + [header for header in in_cpp if header.entries]
 
 
 def written_pages():
@@ -53,7 +55,8 @@ def written_pages():
 
 
 def page_name(header, written):
-    """Return skua_task for skua/task.h, or skua_sync.h where skua_sync(3) is by hand."""
+    """Return skua_task for skua/task.h, skua_cpp_task for skua/cpp/task.hpp, or skua_sync.h
+    where skua_sync(3) is by hand."""
     name = f"skua_{header.name}"
     return f"{name}.h" if ("3", name) in written else name
 
@@ -72,25 +75,28 @@ def heading(text, mark):
     return f"{text}\n{mark * len(text)}"
 
 
-def man_text(header, name, written):
-    """Return a man page as reStructuredText."""
+def man_text(header, name, others, written):
+    """Return a man page as reStructuredText; @others are the pages that have names of it."""
     names = dict.fromkeys([name, *header.names()])
     parts = [heading("NAME", "=")]
     parts.append(f"{', '.join(names)} - {header.purpose}")
     parts.append(heading("SYNOPSIS", "="))
-    parts.append(f"**#include <skua/{header.name}.h>**")
+    parts.append(f"**#include <{header.file}>**")
     prototypes = [e.prototype for e in header.entries if e.kind == "function"]
     if prototypes:
         parts.append(block("\n".join(prototypes)))
     if header.about:
         parts += [heading("DESCRIPTION", "="), header.about]
-    for title, kinds in (("TYPES AND MACROS", KINDS[:-1]), ("FUNCTIONS", KINDS[-1:])):
+    types = "CLASSES" if header.file.endswith(".hpp") else "TYPES AND MACROS"
+    for title, kinds in ((types, KINDS[:-1]), ("FUNCTIONS", KINDS[-1:])):
         entries = [e for e in header.entries if e.kind in kinds]
         if entries:
             parts.append(heading(title, "="))
         for e in entries:
             parts += [heading(e.name, "-"), entry_text(e)]
-    others = ["skua(7)"]
+    others = ["skua(7)", *(f"{other}(3)" for other in others)]
+    if types == "CLASSES":
+        others.append("skua_cpp(3)")
     for section, stem in (("3", f"skua_{header.name}"), ("7", f"skua_{header.name}")):
         if (section, stem) in written:
             others.append(f"{stem}({section})")
@@ -108,8 +114,10 @@ def write_man(found, written, version, folder):
         name = names[header.name]
         options = ["-V", f"title={name.upper()}", "-V", "section=3", "-V", f"footer=skua {version}"]
         options += ["-V", "header=skua", "-V", "adjusting=l", "-M", "hyphenate=false"]
+        others = [names[other.name] for other in found
+                  if other is not header and {*other.names()} & {*header.names()}]
         page = run("pandoc", "-f", "rst", "-t", "man", "-s", *options,
-                   text=man_text(header, name, written))
+                   text=man_text(header, name, others, written))
         (folder / f"{name}.3").write_text(page.replace(r"\f[C]", ""))  # groff only
         for alias in header.names():
             if alias not in taken:
@@ -152,23 +160,29 @@ def written_section(number, stem, path):
     return anchor, f"{stem}({number})", section(anchor, f"{stem}({number})", own_anchors(body, anchor))
 
 
-def header_section(header):
-    anchor = f"{header.name}.h"
-    body = f"<p>{html.escape(header.purpose)}</p><pre>#include &lt;skua/{header.name}.h&gt;</pre>\n"
+def header_section(header, taken):
+    """Return the section of a header. Its ids are new in @taken: functions may have the name of
+    a type, and in C++ that of another function."""
+    anchor = Path(header.file).name
+    body = f"<p>{html.escape(header.purpose)}</p><pre>#include &lt;{header.file}&gt;</pre>\n"
     functions = header.names("function", "macro")
     ids = {}
     for e in header.entries:
         of = e.kind not in ("function", "macro") and e.name in functions
-        ids.setdefault(e.name, []).append(f"{e.kind}-{e.name}" if of else e.name)
+        name = f"{e.kind}-{e.name}" if of else e.name
+        while name in taken:
+            name += "-"
+        taken.add(name)
+        ids.setdefault(e.name, []).append(name)
     parts = [header.about]
     for e in header.entries:
         parts += [heading(e.name, "-"), entry_text(e)]
     text = fragment("\n\n".join(parts), "rst", 2)
     body += re.sub(
-        r'<h3 id="[^"]*">(\w+)</h3>',
+        r'<h3 id="[^"]*">([\w:~]+)</h3>',
         lambda m: f'<h3 id="{ids[m[1]].pop(0)}">{m[1]}</h3>', text,
     )
-    return anchor, f"skua/{header.name}.h", section(anchor, f"skua/{header.name}.h", body)
+    return anchor, header.file, section(anchor, header.file, body)
 
 
 def link_names(body, known):
@@ -185,7 +199,7 @@ def link_names(body, known):
             inside = None if tag[1] else tag[2]
         elif not part.startswith("<") and not inside:
             part = re.sub(
-                r"\b(?:skua|SKUA)_\w+",
+                r"\b(?:skua_|SKUA_|skua::)\w+(?:::\w+)*",
                 lambda m: f'<a href="#{m[0]}">{m[0]}</a>' if m[0] in known else m[0], part,
             )
         out.append(part)
@@ -208,9 +222,10 @@ def check_guides():
 def write_page(found, pages, version, path):
     check_guides()
     guides = [guide_section(name) for name in GUIDES]
+    taken = set()
     by_section = {n: [written_section(*p) for p in pages if p[0] == n] for n in "7351"}
     groups = [("Guides", guides), ("Concepts", by_section["7"]), ("Objects", by_section["3"]),
-              ("Reference", [header_section(h) for h in found]),
+              ("Reference", [header_section(h, taken) for h in found]),
               ("Configuration", by_section["5"]), ("Commands", by_section["1"])]
     known = sorted({name for header in found for name in header.names()})
     index = "".join(f"<li>{name}</li>" for name in known)

@@ -34,13 +34,15 @@ class Entry:
 
 @dataclass
 class Header:
-    name: str  # task for skua/task.h
+    name: str  # task for skua/task.h, cpp_task for skua/cpp/task.hpp
     purpose: str
     about: str
     entries: list
+    file: str
 
     def names(self, *kinds):
-        return [e.name for e in self.entries if not kinds or e.kind in kinds]
+        return [e.name for e in self.entries
+                if (e.kind in kinds if kinds else e.kind != "constructor")]
 
 
 def literal(comment):
@@ -143,4 +145,4 @@ def read_header(kernel_doc, path):
     about = re.search(r"\*\*\w+\.h - (.*?)\*\*\n(.*)", parts[0], re.DOTALL)
     entries = [entry(*parts[i : i + 3]) for i in range(1, len(parts), 3)]
     purpose, about = (about[1], about[2].strip("\n ")) if about else ("", "")
-    return Header(path.stem, purpose, about, entries)
+    return Header(path.stem, purpose, about, entries, f"skua/{path.name}")

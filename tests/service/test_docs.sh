@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# test_docs.sh - each exported function has a page, no page and no guide names a function
-# or a page that does not exist, and each link of skua.html leads somewhere
+# test_docs.sh - each exported function, and each class and function of C++, has a page. No page
+# and no guide names a function or a page that does not exist. Each link of skua.html leads
+# somewhere
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -12,7 +13,7 @@ source "$(dirname "$0")/docs.sh"
 docs_make
 
 tested=(mandoc -Tlint -Werror)
-for page in "$scratch"/docs/man3/skua_{task,runtime,sync.h}.3; do
+for page in "$scratch"/docs/man3/skua_{task,runtime,sync.h,cpp_channel,cpp_combine}.3; do
 	run "$page"
 	expect "${page##*/}" exited 0
 done
@@ -20,6 +21,8 @@ if command -v man >/dev/null; then
 	tested=(env MANPATH="$scratch/docs" MANPAGER=cat MANWIDTH=80 man)
 	run skua_task_spawn
 	expect 'man skua_task_spawn' out_has 'int skua_task_spawn(struct skua_runtime *rt'
+	run skua::channel::send
+	expect 'man skua::channel::send' out_has 'bool send(T value, deadline until = {});'
 fi
 
 expect 'names and links' python3 -B - "$scratch/docs" <<'END_OF_CHECK'
@@ -46,6 +49,13 @@ for name, path in made.items():
         wrong.append(f"{name}(3): {alias[1]}(3) has no entry for it")
     elif "undescribed" in text:
         wrong.append(f"{name}(3): 'undescribed'")
+
+cpp = Path("core/api/skua_cpp.3").read_text()
+for name in re.findall(r"^\.(?:Vt|It Vt|Fn|It Fn) (skua::.*)", cpp, re.MULTILINE):
+    for one in re.findall(r"skua::\w+(?:::\w+)*", name):
+        if one not in {*made, "skua::co"}:
+            wrong.append(f"skua_cpp(3): there is no page {one}(3)")
+assert sum("::" in name for name in made) > 90
 
 headers = "".join(path.read_text() for path in Path("include/skua").glob("*.h"))
 declared = set(re.findall(r"\b(skua_\w+)\b", re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)))
