@@ -2,12 +2,10 @@
 /* service.c - a small service; skua_service(7) explains it */
 #include <skua/skua.h>
 
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -101,22 +99,25 @@ int main(int argc, char **argv)
 {
 	static const struct skua_hooks hooks = { .log = log_line };
 	struct skua_config config = SKUA_CONFIG_INIT;
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), signal;
 	static struct skua_fiber acceptor;
 	struct skua_runtime *rt;
+	struct skua_error err;
+	char address[64];
 	sigset_t stop;
+	int signal;
 
 	config.hooks = &hooks;
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &stop, NULL); /* in all threads */
-	at.sin_port = htons((uint16_t)atoi(argc > 1 ? argv[1] : "7777"));
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 1024) ||
-	    skua_runtime_create(&rt, &config, NULL) ||
-	    skua_io_attach(rt, fd, 0, &listener) ||
-	    skua_group_init(&connections, rt) ||
+	snprintf(address, sizeof(address), "127.0.0.1:%s",
+		 argc > 1 ? argv[1] : "7777");
+	if (skua_runtime_create(&rt, &config, &err) ||
+	    skua_listen(rt, address, 0, 0, &listener, &err)) {
+		fprintf(stderr, "service: %s\n", err.text);
+		return 1;
+	}
+	if (skua_group_init(&connections, rt) ||
 	    skua_group_set_release(&connections, connection_free) ||
 	    skua_fiber_init(&acceptor, accept_all, 0) ||
 	    skua_task_spawn(rt, &acceptor.task))
