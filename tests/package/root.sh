@@ -61,6 +61,17 @@ for name in program1 program2; do
 	done
 done
 
+# --- README's service and trace -------------------------------------------------
+
+awk '/^```sh$/ { inside = 1; next }
+	/^```$/ { inside = 0 }
+	inside' README.md >trace.sh
+must grep -q 'service.c' trace.sh
+must bash -eo pipefail trace.sh
+mv log trace.log
+must grep -q '^serve ' trace.log
+must test -s service.perfetto
+
 # --- the command ----------------------------------------------------------------
 
 cat >busy.c <<'END'
