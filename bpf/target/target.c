@@ -21,6 +21,7 @@
 #include "bpf/target/target_find.h"
 #include "bpf/target/target_parts.h"
 #include "bpf/target/target_proc.h"
+#include "bpf/target/target_rank.h"
 
 #define MAX_READ  (UINT64_C(64) << 20)
 #define MAPS_COST 64u
@@ -336,6 +337,7 @@ int target_open(struct target **out, pid_t pid)
 		.memory_folder = -1,
 		.memory_fd = -1,
 		.written_fd = -1,
+		.rank = TARGET_NO_RANK,
 		.memory = { .read = read_memory,
 			    .pause = pause_reading,
 			    .context = target },
@@ -348,7 +350,11 @@ int target_open(struct target **out, pid_t pid)
 		code = open_memory(target);
 	if (!code)
 		code = find_roots(target);
-	return code ? code : read_roots(target);
+	if (!code)
+		code = read_roots(target);
+	if (!code)
+		target->rank = target_rank_read(target->folder);
+	return code;
 }
 
 void target_close(struct target *target)
@@ -380,6 +386,11 @@ const char *target_reason(const struct target *target)
 pid_t target_pid(const struct target *target)
 {
 	return target->pid;
+}
+
+uint32_t target_rank(const struct target *target)
+{
+	return target->rank;
 }
 
 struct target_budget *target_budget_of(struct target *target)

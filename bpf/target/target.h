@@ -157,6 +157,11 @@ const char *target_reason(const struct target *target);
 /* target_pid - return the number that target_open() was given */
 pid_t target_pid(const struct target *target);
 
+/* target_rank - return the rank in an MPI job that the environment of the process
+ * says (target_rank.h), as of the open; TARGET_NO_RANK if it says none */
+#define TARGET_NO_RANK UINT32_MAX
+uint32_t target_rank(const struct target *target);
+
 /**
  * target_refresh - search for runtimes again
  *

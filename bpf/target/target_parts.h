@@ -24,6 +24,7 @@ struct target {
 	int written_fd;         /* memory, for writing; -1: not opened */
 	char comm[TARGET_NAME]; /* name at the open */
 	struct target_status status;
+	uint32_t rank;
 	struct target_memory memory;
 	struct target_budget budget;
 	uint64_t anywhere; /* an address that was mapped */
