@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top.c - skua top: show what the workers of a process do now */
+/* top.c - skua top: show what the workers of processes do now */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "bpf/cli/args.h"
-#include "bpf/cli/grow.h"
 #include "bpf/target/pick_process.h"
+#include "bpf/target/pick_several.h"
 #include "bpf/cli/clock.h"
 #include "bpf/cli/terminal.h"
 #include "bpf/stats/top.h"
@@ -25,160 +25,95 @@
  * the histograms. */
 #define OTHER_ROWS 15u
 
+/* The number of lines around the rows of a table of several processes. */
+#define RANKS_ROWS 5u
+
 struct options {
-	uint64_t pid;
+	struct pick pick;
 	double interval; /* seconds */
 	bool json, csv, once;
 };
 
-/* The watched process, and how to show it. */
+/* The watched processes, and how to show them. */
 struct watch {
 	const struct options *options;
-	struct target *target;
-	struct top_runtime *runtimes;
-	unsigned count;
-	size_t room;
+	struct top_process *processes;
+	size_t count;
+	const struct target *failed; /* that of the last process that is gone */
 	struct top_style style;
 	bool live; /* drawn on a terminal again and again */
 };
 
 /* ---- options --------------------------------------------------------------- */
 
+static error_t parse_pid(void *input, char *text)
+{
+	struct options *options = input;
+
+	return pick_add(&options->pick, text);
+}
+
 static error_t check(void *input)
 {
 	const struct options *options = input;
 
-	return options->csv && options->json
-		       ? args_refuse("--csv with --json; allowed: one of them")
-		       : 0;
+	if (options->csv && options->json)
+		return args_refuse("--csv with --json; allowed: one of them");
+	return pick_check(&options->pick);
 }
 
 static const struct args_verb verb = {
 	.doc = "Show what the workers of a process do: how busy they are, "
-	       "with which tasks, and how long those wait. The process is "
-	       "not stopped. The key q ends it",
+	       "with which tasks, and how long those wait. Of several "
+	       "processes, such as the ranks of an MPI job, show a row for "
+	       "each. No process is stopped. The key q ends it",
 	.check = check,
-	ARGS_OPTIONS(
-		ARGS_FLAG_OF(struct options, "csv", csv,
-			     "Print a line with the names of the columns, "
-			     "then a line for each runtime and interval, "
-			     "with the time of day"),
-		ARGS_INTERVAL(struct options, 0.01, 3600,
-			      "Length of an interval (default: 1)"),
-		ARGS_JSON(struct options,
-			  "Print an object for each runtime and interval"),
-		ARGS_FLAG_OF(struct options, "once", once,
-			     "Print one interval and exit; the default "
-			     "without a terminal"),
-		ARGS_PID(struct options,
-			 "The process (default: the only one that uses skua; "
-			 "if there are several, list them)")),
+	ARGS_OPTIONS(ARGS_FLAG_OF(struct options, "csv", csv,
+				  "Print a line with the names of the columns, "
+				  "then a line for each runtime and interval, "
+				  "with the time of day"),
+		     ARGS_INTERVAL(struct options, 0.01, 3600,
+				   "Length of an interval (default: 1)"),
+		     ARGS_NUMBER_OF(struct options, "job", pick.job, 1,
+				    ARGS_MAX_PID, "PID", PICK_JOB_HELP),
+		     ARGS_JSON(struct options,
+			       "Print an object for each runtime and interval"),
+		     ARGS_FLAG_OF(struct options, "once", once,
+				  "Print one interval and exit; the default "
+				  "without a terminal"),
+		     { .name = "pid",
+		       .key = 'p',
+		       .arg = "PID[,PID...]",
+		       .doc = "The processes (default: the only one that uses "
+			      "skua; if there are several, list them)",
+		       .value = ARGS_OTHER,
+		       .parse = parse_pid }),
 };
 
 /* ---- intervals ------------------------------------------------------------- */
 
-static struct top_runtime *find(struct watch *watch,
-				const struct target_runtime *at)
+/* Do something with each process. One that fails is gone. Return: 0 if it succeeded with
+ * some process; -EAGAIN if all that are left returned that; otherwise the last error. */
+static int each(struct watch *watch, int (*what)(struct top_process *))
 {
-	for (unsigned i = 0; i < watch->count; i++)
-		if (watch->runtimes[i].address == at->address &&
-		    watch->runtimes[i].started_ns == at->area.started_ns)
-			return &watch->runtimes[i];
-	return NULL;
-}
+	unsigned fine = 0, again = 0;
+	int failure = 0;
 
-static int take(struct target *target, const struct target_runtime *at,
-		struct top_runtime *runtime)
-{
-	int code = target_take_snapshot(target, at, &runtime->after);
+	for (size_t i = 0; i < watch->count; i++) {
+		struct top_process *process = &watch->processes[i];
+		int code = process->gone ? -ESRCH : what(process);
 
-	if (code == 0)
-		threads_read(target, at, runtime->threads);
-	return code;
-}
-
-static int add(struct watch *watch, const struct target_runtime *at)
-{
-	unsigned workers = at->area.worker_count;
-	struct top_runtime *more;
-
-	if (!grow(&watch->runtimes, sizeof(*more), watch->count, &watch->room))
-		return -ENOMEM;
-	more = &watch->runtimes[watch->count];
-	*more = (struct top_runtime){
-		.address = at->address,
-		.started_ns = at->area.started_ns,
-		.worker_count = workers,
-		.polls = calloc(workers, sizeof(*more->polls)),
-		.threads = calloc(workers, sizeof(*more->threads)),
-	};
-	watch->count++;
-	if (!more->polls || !more->threads)
-		return -ENOMEM;
-	return take(watch->target, at, more);
-}
-
-/* Make the list match the process's runtimes: drop those that are gone, add new
- * ones. */
-static int match(struct watch *watch)
-{
-	unsigned kept = 0;
-	int code = target_refresh(watch->target);
-
-	for (unsigned i = 0; i < watch->count; i++) {
-		struct top_runtime *runtime = &watch->runtimes[i];
-
-		if (!code &&
-		    target_find_runtime(watch->target, runtime->address,
-					runtime->started_ns))
-			watch->runtimes[kept++] = *runtime;
-		else
-			top_free(runtime);
-	}
-	watch->count = kept;
-	for (unsigned i = 0; !code && i < target_runtimes(watch->target); i++) {
-		const struct target_runtime *at =
-			target_runtime(watch->target, i);
-
-		if (!find(watch, at))
-			code = add(watch, at);
-	}
-	return code;
-}
-
-/* Repeat match() until no runtime comes or goes during it. The first interval
- * of a new runtime begins now. */
-static int match_again(struct watch *watch)
-{
-	int code;
-
-	do
-		code = match(watch);
-	while (code == -EAGAIN && target_alive(watch->target));
-	return code;
-}
-
-static int for_each(struct watch *watch,
-		    int (*what)(struct target *, const struct target_runtime *,
-				struct top_runtime *))
-{
-	for (unsigned i = 0; i < watch->count; i++) {
-		struct top_runtime *runtime = &watch->runtimes[i];
-		const struct target_runtime *at = target_find_runtime(
-			watch->target, runtime->address, runtime->started_ns);
-		int code = at ? what(watch->target, at, runtime) : 0;
-
-		if (code)
+		if (code == -ENOMEM)
 			return code;
+		fine += code == 0;
+		again += code == -EAGAIN;
+		if (code == 0 || code == -EAGAIN || process->gone)
+			continue;
+		process->gone = true;
+		watch->failed = process->target;
+		failure = code;
 	}
-	return 0;
-}
-
-static int look(struct watch *watch)
-{
-	int code = for_each(watch, top_look);
-
-	return code == -EAGAIN ? match_again(watch) : code;
+	return fine > 0 ? 0 : again > 0 ? -EAGAIN : failure;
 }
 
 /* Scan the workers until the interval is over. Return: 0; TERMINAL_QUIT;
@@ -190,7 +125,7 @@ static int look_on(struct watch *watch, uint64_t until_ns)
 	while (after < until_ns) {
 		enum terminal_event event;
 		uint64_t pause;
-		int code = look(watch);
+		int code = each(watch, top_process_look);
 
 		if (code)
 			return code;
@@ -207,21 +142,6 @@ static int look_on(struct watch *watch, uint64_t until_ns)
 	return 0;
 }
 
-static int end_one(struct target *target, const struct target_runtime *at,
-		   struct top_runtime *runtime)
-{
-	int code = 0;
-
-	/* A runtime that is new in this interval has only the snapshot of its
-	 * start. */
-	if (runtime->before.worker_count == 0)
-		return 0;
-	code = take(target, at, runtime);
-	if (!code)
-		top_end(runtime);
-	return code;
-}
-
 /* Watch for one interval. Return: 0; TERMINAL_QUIT; -EAGAIN (runtimes came or
  * went at the end, so there is nothing to show); another -errno. */
 static int watch_interval(struct watch *watch)
@@ -229,64 +149,84 @@ static int watch_interval(struct watch *watch)
 	uint64_t until = now_ns() + (uint64_t)(watch->options->interval * 1e9);
 	int code;
 
-	for (unsigned i = 0; i < watch->count; i++)
-		top_begin(&watch->runtimes[i]);
+	for (size_t i = 0; i < watch->count; i++)
+		top_process_begin(&watch->processes[i]);
 	code = look_on(watch, until);
-	return code ? code : for_each(watch, end_one);
+	return code ? code : each(watch, top_process_end);
 }
 
 /* ---- showing --------------------------------------------------------------- */
 
-/* Whether the runtime has both snapshots of the interval. A new runtime is
- * shown from the next interval on. */
-static bool is_whole(const struct top_runtime *runtime)
+static void print_text(const struct watch *watch,
+		       const struct top_process *process, FILE *file)
 {
-	return runtime->before.worker_count != 0 &&
-	       runtime->before.at_ns < runtime->after.at_ns;
+	bool first = true;
+
+	if (process->count == 0)
+		fprintf(file, "process %d has no runtime now\n",
+			target_pid(process->target));
+	for (unsigned i = 0; i < process->count; i++) {
+		const struct target_runtime *at = top_process_whole(process, i);
+
+		if (!at)
+			continue;
+		if (!first)
+			fputc('\n', file);
+		first = false;
+		top_text(file, process->target, at, &process->runtimes[i],
+			 &watch->style);
+	}
+}
+
+/* Print a line for each runtime. */
+static bool print_lines(const struct watch *watch,
+			const struct top_process *process, FILE *file)
+{
+	bool printed = true;
+
+	for (unsigned i = 0; !process->gone && i < process->count; i++) {
+		const struct top_runtime *runtime = &process->runtimes[i];
+		const struct target_runtime *at = top_process_whole(process, i);
+
+		if (at && watch->options->json)
+			printed &= top_json(file, process->target, at, runtime);
+		else if (at)
+			top_csv(file, process->target, at, runtime);
+	}
+	return printed;
 }
 
 static bool print(void *of, FILE *file)
 {
 	const struct watch *watch = of;
-	bool printed = true, first = true;
+	bool printed = true;
 
-	if (watch->count == 0 && !watch->options->json && !watch->options->csv)
-		fprintf(file, "process %d has no runtime now\n",
-			target_pid(watch->target));
-	for (unsigned i = 0; i < watch->count; i++) {
-		const struct top_runtime *runtime = &watch->runtimes[i];
-		const struct target_runtime *at = target_find_runtime(
-			watch->target, runtime->address, runtime->started_ns);
-
-		if (!at || !is_whole(runtime))
-			continue;
-		if (watch->options->json) {
-			printed &= top_json(file, watch->target, at, runtime);
-			continue;
-		}
-		if (watch->options->csv) {
-			top_csv(file, watch->target, at, runtime);
-			continue;
-		}
-		if (!first)
-			fputc('\n', file);
-		first = false;
-		top_text(file, watch->target, at, runtime, &watch->style);
+	if (watch->options->json || watch->options->csv) {
+		for (size_t i = 0; i < watch->count; i++)
+			printed &=
+				print_lines(watch, &watch->processes[i], file);
+		return printed;
 	}
-	return printed;
+	if (watch->count == 1)
+		print_text(watch, &watch->processes[0], file);
+	else
+		top_ranks(file, watch->processes, watch->count, &watch->style);
+	return true;
 }
 
-/* Half of the remaining lines are for workers, half for task types. */
-static unsigned rows_for_each(void)
+/* Of one process, half of the remaining lines are for workers, half for task types. */
+static unsigned rows_for_each(const struct watch *watch)
 {
 	unsigned rows = terminal_rows();
 
+	if (watch->count > 1)
+		return rows > RANKS_ROWS + 2 ? rows - RANKS_ROWS : 2;
 	return rows > OTHER_ROWS + 4 ? (rows - OTHER_ROWS) / 2 : 2;
 }
 
 static bool draw(struct watch *watch)
 {
-	watch->style.rows = rows_for_each();
+	watch->style.rows = rows_for_each(watch);
 	watch->style.width = terminal_columns();
 	return terminal_draw(print, watch);
 }
@@ -299,11 +239,11 @@ static bool show(struct watch *watch)
 	return shown && !ferror(stdout);
 }
 
-/* ---- a process ------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------- */
 
 static int watch_on(struct watch *watch)
 {
-	int code = match_again(watch);
+	int code = each(watch, top_process_match);
 
 	while (code == 0) {
 		code = watch_interval(watch);
@@ -312,17 +252,17 @@ static int watch_on(struct watch *watch)
 		if (code == 0 && watch->options->once)
 			return 0;
 		if (code == 0 || code == -EAGAIN)
-			code = match_again(watch);
+			code = each(watch, top_process_match);
 	}
 	return code;
 }
 
-static void watch_end(struct watch *watch)
+static bool has_runtime(const struct watch *watch)
 {
-	for (unsigned i = 0; i < watch->count; i++)
-		top_free(&watch->runtimes[i]);
-	free(watch->runtimes);
-	target_close(watch->target);
+	for (size_t i = 0; i < watch->count; i++)
+		if (watch->processes[i].count > 0)
+			return true;
+	return false;
 }
 
 /* Print the reason for an error. Return: an exit code. */
@@ -333,29 +273,32 @@ static int conclude(const struct watch *watch, int code)
 	if (code < 0) {
 		fprintf(stderr, ARGS_PROGRAM " top: %s\n",
 			code == -ENOMEM ? "no memory"
-					: target_reason(watch->target));
+					: target_reason(watch->failed));
 		return EXIT_FAILED;
 	}
-	if (code == 0 && watch->options->once && watch->count == 0) {
+	if (code == 0 && watch->options->once && !has_runtime(watch)) {
 		fprintf(stderr,
 			ARGS_PROGRAM " top: process %d has skua in it, but no "
 				     "runtime now\n",
-			target_pid(watch->target));
+			target_pid(watch->processes[0].target));
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;
 }
 
-/* Watch the process until it ends or the user quits. Closes @target. */
-static int watch_process(struct options *options, struct target *target)
+/* Watch the processes until all have ended or the user quits. */
+static int watch_processes(struct options *options, const struct picked *picked)
 {
 	struct watch watch = {
 		.options = options,
-		.target = target,
+		.processes = calloc(picked->count, sizeof(*watch.processes)),
 		.style = { .line_art = terminal_is_utf8(), .rows = 1000 },
 	};
-	int code;
+	int code = -ENOMEM;
 
+	for (; watch.processes && watch.count < picked->count; watch.count++)
+		watch.processes[watch.count].target =
+			picked->targets[watch.count];
 	if (!options->json && !options->csv && !options->once)
 		watch.live = terminal_begin();
 	watch.style.bold = watch.live;
@@ -363,25 +306,40 @@ static int watch_process(struct options *options, struct target *target)
 		options->once = true;
 	if (options->csv)
 		top_csv_titles(stdout);
-	code = watch_on(&watch);
+	if (watch.processes)
+		code = watch_on(&watch);
 	terminal_end();
 	code = conclude(&watch, code);
-	watch_end(&watch);
+	while (watch.count > 0)
+		top_process_free(&watch.processes[--watch.count]);
+	free(watch.processes);
 	return code;
+}
+
+/* Open the processes. Return: an exit code; without a process, the whole command's. */
+static int open_processes(const struct options *options, struct picked *picked)
+{
+	struct target *target;
+	int code;
+
+	if (options->pick.count > 0 || options->pick.job)
+		return pick_several(picked, "top", &options->pick);
+	code = pick_process_or_list(&target, "top", 0, options->json);
+	return target ? picked_add(picked, "top", target) : code;
 }
 
 int verb_top(int argc, char **argv)
 {
 	struct options options = { .interval = 1 };
-	struct target *target = NULL;
-	int code;
+	struct picked picked = { .count = 0 };
+	int code = EXIT_USAGE;
 
-	if (args_parse_verb(&verb, "top", argc, argv, &options) != 0)
-		return EXIT_USAGE;
-	code = pick_process_or_list(&target, "top", options.pid, options.json);
-	if (!target)
-		return code;
-	code = watch_process(&options, target);
+	if (args_parse_verb(&verb, "top", argc, argv, &options) == 0)
+		code = open_processes(&options, &picked);
+	if (code == EXIT_OK && picked.count > 0)
+		code = watch_processes(&options, &picked);
+	picked_close(&picked);
+	pick_free(&options.pick);
 	/* Die of the signal that terminal code caught, as if it had not been
 	 * caught. */
 	if (terminal_signal())

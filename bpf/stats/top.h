@@ -86,6 +86,39 @@ struct top_runtime {
 	unsigned kind_count;
 };
 
+/**
+ * struct top_process - a process that is watched
+ * @target: borrowed
+ * @runtimes, @count: as of the last top_process_match()
+ * @gone: it has ended, or cannot be read any more
+ */
+struct top_process {
+	struct target *target;
+	struct top_runtime *runtimes;
+	unsigned count;
+	size_t room;
+	bool gone;
+};
+
+/* top_process_match - make the list match the process's runtimes. The first interval of
+ * a new runtime begins now. Return: 0, or -errno as in target.h */
+int top_process_match(struct top_process *process);
+
+/* top_process_begin - begin an interval; top_process_look - scan all workers once. Return:
+ * as top_process_match() */
+void top_process_begin(struct top_process *process);
+int top_process_look(struct top_process *process);
+
+/* top_process_end - end the interval. Return: also -EAGAIN (runtimes came or went at its
+ * end: those that are not whole have nothing to show) */
+int top_process_end(struct top_process *process);
+
+/* top_process_whole - return the runtime in target.h of a runtime that has both snapshots
+ * of the interval, or NULL. A new runtime is shown from the next interval on */
+const struct target_runtime *
+top_process_whole(const struct top_process *process, unsigned index);
+void top_process_free(struct top_process *process);
+
 /* A worker's activity in an interval; rates are per second. */
 struct top_rates {
 	double seconds;
@@ -154,6 +187,11 @@ struct top_style {
 void top_text(FILE *file, struct target *target,
 	      const struct target_runtime *at,
 	      const struct top_runtime *runtime, const struct top_style *style);
+
+/* top_ranks - print a table of several processes, with a row for each and a row for all
+ * together. @style: its rows are the limit for processes */
+void top_ranks(FILE *file, const struct top_process *processes, size_t count,
+	       const struct top_style *style);
 
 /* top_csv_titles - print the line of titles; top_csv - print an interval as a
  * line */

@@ -13,7 +13,7 @@ void top_csv_titles(FILE *file)
 	fputs("time,pid,runtime,workers,busy,on_cpu,polls_per_s,spawns_per_s,"
 	      "steals_per_s,parks_per_s,queued,injection_queued,stalls,"
 	      "over_limit,poll_p50_ns,poll_p99_ns,wait_p50_ns,wait_p99_ns,"
-	      "busiest_type,busiest_share\n",
+	      "busiest_type,busiest_share,rank\n",
 	      file);
 }
 
@@ -86,5 +86,8 @@ void top_csv(FILE *file, struct target *target, const struct target_runtime *at,
 	print_quantiles(file, runtime, FIGURE_WAIT);
 	fputc(',', file);
 	print_quoted(file, name);
-	fprintf(file, ",%.3f\n", share);
+	fprintf(file, ",%.3f,", share);
+	if (target_rank(target) != TARGET_NO_RANK)
+		fprintf(file, "%" PRIu32, target_rank(target));
+	fputc('\n', file);
 }

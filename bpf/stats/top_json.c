@@ -145,24 +145,26 @@ static json_t *runtime_json(struct target *target,
 			    const struct top_runtime *runtime)
 {
 	json_t *histograms = json_object();
+	uint32_t rank = target_rank(target);
 	char comm[TARGET_NAME];
 
 	for (unsigned i = 0; i < FIGURE_HISTOGRAMS; i++)
 		json_object_set_new(histograms, figure_histogram_names[i],
 				    histogram_json(runtime, i));
 	target_comm(target, comm);
-	return json_pack("{s:o, s:s, s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, "
-			 "s:o, s:o}",
-			 "pid", json_count((uint64_t)target_pid(target)),
-			 "comm", comm, "abi", json_count(at->area.abi),
-			 "version", at->version, "started_ns",
-			 json_count(at->area.started_ns), "at_ns",
-			 json_count(runtime->after.at_ns), "interval_s",
-			 top_rates_all(runtime).seconds, "looks",
-			 json_count(runtime->looks), "workers",
-			 workers_json(target, runtime), "totals",
-			 totals_json(at, runtime), "types",
-			 kinds_json(target, runtime), "histograms", histograms);
+	return json_pack(
+		"{s:o, s:s, s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, "
+		"s:o, s:o, s:o}",
+		"pid", json_count((uint64_t)target_pid(target)), "comm", comm,
+		"abi", json_count(at->area.abi), "version", at->version,
+		"started_ns", json_count(at->area.started_ns), "at_ns",
+		json_count(runtime->after.at_ns), "interval_s",
+		top_rates_all(runtime).seconds, "looks",
+		json_count(runtime->looks), "workers",
+		workers_json(target, runtime), "totals",
+		totals_json(at, runtime), "types", kinds_json(target, runtime),
+		"histograms", histograms, "rank",
+		rank == TARGET_NO_RANK ? json_null() : json_count(rank));
 }
 
 bool top_json(FILE *file, struct target *target,

@@ -4,73 +4,9 @@
 
 #include "bpf/cli/table.h"
 #include "bpf/stats/top.h"
+#include "bpf/stats/top_cells.h"
 
-#define BAR     10u
-#define LEVELS  8u
 #define OCTAVES (PROBES_BUCKETS / PROBES_STEPS)
-
-static const char *const eighths[LEVELS + 1] = { " ", "▏", "▎", "▍", "▌",
-						 "▋", "▊", "▉", "█" };
-/* ---- cells ----------------------------------------------------------------- */
-
-/* Add a share (0 to 1) as a bar of BAR characters and a percentage. */
-static void add_bar(struct table *table, double part, bool line_art)
-{
-	char text[TABLE_CELL] = "";
-	unsigned filled = (unsigned)(part * BAR * LEVELS + 0.5);
-
-	for (unsigned i = 0; i < BAR; i++) {
-		unsigned level = filled > i * LEVELS ? filled - i * LEVELS : 0;
-
-		level = level < LEVELS ? level : LEVELS;
-		if (line_art)
-			strcat(text, eighths[level]);
-		else
-			strcat(text, level >= LEVELS / 2 ? "#" : ".");
-	}
-	table_add(table, "%s %3.0f %%", text, 100 * part);
-}
-
-/* Round a rate. A process may report any numbers, so it is limited first. */
-static uint64_t whole(double rate)
-{
-	return rate < 1e18 ? (uint64_t)(rate + 0.5) : (uint64_t)1e18;
-}
-
-/* Add a rate; below ten with one digit after the point; "-" if it is not
- * known. */
-static void add_rate(struct table *table, double rate)
-{
-	if (rate > 0 && rate < 9.95)
-		table_add(table, "%.1f", rate);
-	else if (rate >= 0)
-		table_count(table, whole(rate));
-	else
-		table_add(table, "-");
-}
-
-static void add_part(struct table *table, double part)
-{
-	if (part >= 0)
-		table_add(table, "%.0f %%", 100 * part);
-	else
-		table_add(table, "-");
-}
-
-static void add_time(struct table *table, double ns)
-{
-	char text[32];
-
-	if (ns > 0)
-		table_add(table, "%s", text_time(text, ns));
-	else
-		table_add(table, "-");
-}
-
-static void add_mean(struct table *table, uint64_t sum, uint64_t count)
-{
-	add_time(table, count ? (double)sum / (double)count : 0);
-}
 
 /* ---- the head -------------------------------------------------------------- */
 
@@ -91,12 +27,13 @@ static void print_head(FILE *file, struct target *target,
 	if (all.on_cpu >= 0)
 		fprintf(file, ", on a CPU %.0f %%", 100 * all.on_cpu);
 	fprintf(file, ", %s polls/s, LIFO hits ",
-		text_count(text, whole(all.polls)));
+		text_count(text, top_whole(all.polls)));
 	fprintf(file, all.lifo < 0 ? "-" : "%.0f %%", 100 * all.lifo);
 	fprintf(file, ", %s tasks/s spawned",
-		text_count(text, whole(all.spawns)));
-	fprintf(file, ", %s/s stolen\n", text_count(text, whole(all.steals)));
-	fprintf(file, "%s parks/s", text_count(text, whole(all.parks)));
+		text_count(text, top_whole(all.spawns)));
+	fprintf(file, ", %s/s stolen\n",
+		text_count(text, top_whole(all.steals)));
+	fprintf(file, "%s parks/s", text_count(text, top_whole(all.parks)));
 	fprintf(file, ", queued %s",
 		text_count(text, runtime->after.queue_depth));
 	fprintf(file, ", in the injection queue %s\n",
@@ -182,15 +119,15 @@ static void add_worker(struct table *table, struct target *target,
 	table_add(table, "%s",
 		  thread_state(&runtime->threads[index],
 			       figure_state(worker->area.times.state)));
-	add_bar(table, rates.busy, line_art);
-	add_part(table, rates.on_cpu);
+	top_add_bar(table, rates.busy, line_art);
+	top_add_part(table, rates.on_cpu);
 	table_count(table, worker->area.counters.stalls);
 	add_doing(table, target, runtime, index);
-	add_rate(table, rates.polls);
+	top_add_rate(table, rates.polls);
 	table_count(table, worker->queue_depth);
-	add_rate(table, rates.steals);
-	add_rate(table, rates.parks);
-	add_part(table, rates.lifo);
+	top_add_rate(table, rates.steals);
+	top_add_rate(table, rates.parks);
+	top_add_part(table, rates.lifo);
 }
 
 static void print_workers(FILE *file, struct target *target,
@@ -248,14 +185,14 @@ static void add_kind(struct table *table, struct target *target,
 
 	top_kind_name(target, kind, name);
 	table_add(table, "%s", name);
-	add_bar(table, top_share(runtime, kind), line_art);
-	add_time(table,
-		 (double)(longest > kind->longest_ns ? longest
-						     : kind->longest_ns));
-	add_rate(table, top_kind_polls(runtime, kind));
-	add_mean(table, kind->rows.run_ns, kind->rows.polls);
-	add_mean(table, kind->rows.wait_ns, kind->rows.waits);
-	add_time(table, (double)kind->rows.longest_wait_ns);
+	top_add_bar(table, top_share(runtime, kind), line_art);
+	top_add_time(table,
+		     (double)(longest > kind->longest_ns ? longest
+							 : kind->longest_ns));
+	top_add_rate(table, top_kind_polls(runtime, kind));
+	top_add_mean(table, kind->rows.run_ns, kind->rows.polls);
+	top_add_mean(table, kind->rows.wait_ns, kind->rows.waits);
+	top_add_time(table, (double)kind->rows.longest_wait_ns);
 	add_where(table, runtime, kind);
 }
 
@@ -326,11 +263,11 @@ static void print_histograms(FILE *file, const struct top_runtime *runtime,
 		figure_since(&sum, &before);
 		total = figure_total(&sum);
 		table_add(&table, "%s", names[i]);
-		add_rate(&table, (double)total / seconds);
+		top_add_rate(&table, (double)total / seconds);
 		for (unsigned k = 0; k < 5; k++)
-			add_time(&table,
-				 total ? (double)figure_quantile(&sum, parts[k])
-				       : 0);
+			top_add_time(&table, total ? (double)figure_quantile(
+							     &sum, parts[k])
+						   : 0);
 		add_sparks(&table, &sum, style->line_art);
 	}
 	fputc('\n', file);

@@ -102,6 +102,7 @@ int target_parse_status(const char *text, struct target_status *out)
 	const char *process = find_line(text, "Tgid:");
 	const char *uid = find_line(text, "Uid:");
 	const char *own = find_line(text, "NSpid:");
+	const char *parent = find_line(text, "PPid:");
 	unsigned owner = 0;
 
 	if (!state || !process || !uid || sscanf(uid, "%*u %u", &owner) != 1)
@@ -109,6 +110,7 @@ int target_parse_status(const char *text, struct target_status *out)
 	*out = (struct target_status){
 		.state = *state,
 		.process = (pid_t)strtol(process, NULL, 10),
+		.parent = parent ? (pid_t)strtol(parent, NULL, 10) : 0,
 		.owner = owner,
 		.has_memory = find_line(text, "VmSize:") != NULL,
 		.kernel_thread = is_kernel_thread(text),

@@ -13,6 +13,7 @@
  * struct target_status - status of a process or of one of its threads
  * @state: the kernel's letter; 'Z': it has ended
  * @process: the process that it belongs to
+ * @parent: the process that has started it
  * @own: its number in its own, innermost namespace
  * @owner: its effective user
  * @has_memory: false: it is a kernel thread, or is ending or has ended
@@ -21,6 +22,7 @@
 struct target_status {
 	char state;
 	pid_t process;
+	pid_t parent;
 	uint32_t own;
 	uid_t owner;
 	bool has_memory;

@@ -469,14 +469,16 @@ TEST(status__in_a_container__has_its_own_number)
 {
 	struct target_status status;
 
-	assert_int_equal(target_parse_status("Name:\tx\nState:\tS (sleeping)\n"
-					     "Tgid:\t77\nUid:\t0\t5\t0\t0\n"
-					     "NSpid:\t77\t12\t3\n"
-					     "VmSize:\t 1 kB\n",
-					     &status),
-			 0);
+	assert_int_equal(
+		target_parse_status("Name:\tx\nState:\tS (sleeping)\n"
+				    "Tgid:\t77\nPPid:\t4\nUid:\t0\t5\t0\t0\n"
+				    "NSpid:\t77\t12\t3\n"
+				    "VmSize:\t 1 kB\n",
+				    &status),
+		0);
 	assert_int_equal(status.own, 3);
 	assert_int_equal(status.process, 77);
+	assert_int_equal(status.parent, 4);
 	assert_int_equal(status.owner, 5);
 	assert_int_equal(status.state, 'S');
 	assert_true(status.has_memory);

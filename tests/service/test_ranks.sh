@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test_ranks.sh [SKUA] - the verbs that take several processes or recordings, such as
+# the ranks of an MPI job; here, processes with the environment of ranks, without MPI
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+
+tests_skua "$@"
+hog=$(built tests/programs/hog) || exit
+watched=$(built tests/programs/watched) || exit
+
+# lines EXPRESSION - Python, of the JSON lines that were printed, as d: true
+lines()
+{
+	python3 -c 'import json, sys
+d = [json.loads(line) for line in open(sys.argv[1])]
+sys.exit(not eval("(" + sys.argv[2] + ")"))' "$scratch/out" "$1"
+}
+
+# row RANK PID WORD... - a row of the table has these words, in this order
+row()
+{
+	python3 - "$scratch/out" "$@" <<'END'
+import sys
+
+path, rank, pid, *words = sys.argv[1:]
+rows = [line.split() for line in open(path)]
+found = [row for row in rows if row[:2] == [rank, pid]]
+assert len(found) == 1, rows
+rest = iter(found[0])
+sys.exit(not all(word in rest for word in words))
+END
+}
+
+# ranks_in_order RANK... - the first cells of the rows
+ranks_in_order()
+{
+	[[ $(awk 'NR > 1 && NF > 5 { print $1 }' "$scratch/out" | xargs) == "$*" ]]
+}
+
+# --- processes -------------------------------------------------------------------
+
+start plain "$watched" load
+OMPI_COMM_WORLD_RANK=1 SLURM_PROCID=0 start one "$hog" 1 often
+PMIX_RANK=0 start zero "$hog" 0 often
+all=("${pids[one]}" "${pids[plain]}" "${pids[zero]}")
+
+run top --once --interval 0.5 -p "${all[0]},${all[1]}" --pid="${all[2]}"
+expect 'three processes' exited 0
+expect 'three processes' ranks_in_order 0 1 - all
+expect 'three processes' row 0 "${pids[zero]}" hog 2 http_read
+expect 'three processes' row 1 "${pids[one]}" hog 2 db_query
+expect 'three processes' row - "${pids[plain]}" watched 2
+expect 'three processes' grep -qE '^ *all +6 ' "$scratch/out"
+
+run top --once --interval 0.2 --json --job $$
+expect 'the children of a process' exited 0
+expect 'the children of a process' lines '[x["rank"] for x in d] == [0, 1, None]'
+expect 'the children of a process' lines "{x['pid'] for x in d} == {${all[0]}, ${all[1]}, ${all[2]}}"
+run top --once --interval 0.2 --csv --job $$
+expect 'the children of a process' grep -qE ',1$' "$scratch/out"
+
+# A process alone is shown as without a rank; the same one twice is one.
+run top --once --interval 0.2 -p "${pids[one]}" -p "${pids[one]}"
+expect 'one process' out_has "process ${pids[one]} (hog), skua "
+
+refuses 2 "--pid is 'x'; allowed: 1 to 4194304" top -p "${pids[one]},x"
+refuses 2 "--pid is ''; allowed: 1 to 4194304" top -p "${pids[one]},"
+refuses 2 '--job with --pid; allowed: one of them' top --job 1 -p 1
+refuses 2 "--job is '0'; allowed: 1 to 4194304" top --job 0
+refuses 1 "process $$ is not a skua process" top --once -p "${pids[one]},$$"
+true &
+wait $!
+refuses 1 "--job: no process $!" top --once --job $!
+sleep 100 &
+refuses 1 "--job: no process that $! has started has skua in it" top --once --job $!
+kill $!
+
+# Processes that end leave the table; the last one ends the command.
+"$skua" top --json --interval 0.1 -p "${pids[zero]},${pids[one]}" \
+	>"$scratch/stream" 2>"$scratch/stream.err" &
+watcher=$!
+until (($(wc -l <"$scratch/stream") >= 2)); do
+	sleep 0.01
+done
+stop zero
+before=$(wc -l <"$scratch/stream")
+until (($(wc -l <"$scratch/stream") >= before + 3)); do
+	sleep 0.01
+done
+expect 'a process ends' kill -0 "$watcher"
+stop one
+await "$watcher" "$scratch/stream.err"
+cp "$scratch/stream" "$scratch/out"
+expect 'all processes have ended' exited 1
+expect 'all processes have ended' err_has 'has ended meanwhile'
+expect 'all processes have ended' lines '[x["rank"] for x in d[-2:]] == [1, 1]'
+stop plain
+
+finish 'several processes are shown together, by rank'
