@@ -19,6 +19,7 @@
 _Static_assert(sizeof(struct trace_header) == 16 &&
 		       sizeof(struct trace_chunk) == 8 &&
 		       sizeof(struct trace_meta) == 184 &&
+		       sizeof(struct trace_origin) == 136 &&
 		       sizeof(struct trace_stream) == 24 &&
 		       sizeof(struct trace_name) == 80 &&
 		       sizeof(struct trace_events) == 16 &&
@@ -131,6 +132,12 @@ int trace_write_start(struct trace_writer *w, int fd,
 	if (put(w, &part, 1))
 		return w->error;
 	return put_chunk(w, TRACE_META, meta, sizeof(*meta), NULL, 0);
+}
+
+int trace_write_origin(struct trace_writer *w,
+		       const struct trace_origin *origin)
+{
+	return put_chunk(w, TRACE_ORIGIN, origin, sizeof(*origin), NULL, 0);
 }
 
 int trace_write_stream(struct trace_writer *w,

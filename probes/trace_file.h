@@ -29,6 +29,7 @@ enum trace_kind {
 	TRACE_END,    /* struct trace_end, once, last */
 	TRACE_SWITCHES, /* struct trace_switches, and then the switches */
 	TRACE_BEFORE, /* struct trace_before; the last one of a stream is valid */
+	TRACE_ORIGIN, /* struct trace_origin, at most once, before the streams */
 };
 
 struct trace_header {
@@ -64,6 +65,18 @@ struct trace_meta {
 	char program[64];
 	char library[16]; /* its version */
 	char kernel[64];
+};
+
+#define TRACE_NO_RANK UINT32_MAX
+
+/* Where the file was made, for tools that show several files together. Texts end
+ * with 0. */
+struct trace_origin {
+	uint32_t rank; /* of the process in its MPI job; TRACE_NO_RANK: none */
+	uint32_t reserved;
+	char host[64];
+	/* Files with the same text have times of the same CLOCK_MONOTONIC. Empty: unknown */
+	char clock[64];
 };
 
 #define TRACE_OUTSIDE UINT32_MAX
@@ -187,6 +200,8 @@ struct trace_writer {
  */
 int trace_write_start(struct trace_writer *w, int fd,
 		      const struct trace_meta *meta);
+int trace_write_origin(struct trace_writer *w,
+		       const struct trace_origin *origin);
 int trace_write_stream(struct trace_writer *w,
 		       const struct trace_stream *stream);
 

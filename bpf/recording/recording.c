@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "bpf/cli/clock.h"
 #include "bpf/target/pick_process.h"
 #include "bpf/recording/object_names.h"
+#include "bpf/recording/recording_about.h"
 #include "bpf/recording/trace_file.h"
 #include "bpf/cli/table.h"
 
@@ -44,28 +44,6 @@
 
 /* ---- beginning ------------------------------------------------------------- */
 
-static struct trace_meta describe(const struct recording *r)
-{
-	struct trace_meta meta = { .pid = (uint32_t)target_pid(r->target),
-				   .counter = trace_counter_here(),
-				   .start = trace_now(),
-				   .realtime_ns = clock_read_ns(CLOCK_REALTIME),
-				   .area_abi = AREA_ABI };
-	char name[TARGET_NAME];
-	struct utsname system;
-
-	target_comm(r->target, name);
-	snprintf(meta.program, sizeof(meta.program), "%s", name);
-	/* Without a runtime yet, the version of the library is unknown. */
-	if (target_runtimes(r->target) > 0)
-		memcpy(meta.library, target_runtime(r->target, 0)->version,
-		       sizeof(meta.library));
-	if (uname(&system) == 0)
-		snprintf(meta.kernel, sizeof(meta.kernel), "%.63s",
-			 system.release);
-	return meta;
-}
-
 int recording_complain(const struct recording *r, const char *what,
 		       const char *why)
 {
@@ -87,10 +65,12 @@ int recording_open(struct recording *r, uint64_t pid)
 
 int recording_start(struct recording *r, int fd)
 {
-	struct trace_meta meta = describe(r);
+	struct trace_meta meta = recording_meta(r->target);
+	struct trace_origin origin = recording_origin(r->target);
 
 	r->start_ns = meta.start.monotonic_ns;
-	if (trace_write_start(&r->writer, fd, &meta))
+	if (trace_write_start(&r->writer, fd, &meta) ||
+	    trace_write_origin(&r->writer, &origin))
 		return recording_complain(r, r->name,
 					  strerror(-r->writer.error));
 	return EXIT_OK;

@@ -58,6 +58,16 @@ static int take_meta(struct trace *t, uint64_t at, uint32_t bytes)
 	return code;
 }
 
+static int take_origin(struct trace *t, uint64_t at, uint32_t bytes)
+{
+	struct trace_origin *origin = &t->about.origin;
+	int code = look_at_chunk(t, at, bytes, origin, sizeof(*origin));
+
+	make_printable(origin->host, sizeof(origin->host));
+	make_printable(origin->clock, sizeof(origin->clock));
+	return code;
+}
+
 static int take_stream(struct trace *t, uint64_t at, uint32_t bytes)
 {
 	struct trace_stream stream = { 0 };
@@ -217,6 +227,8 @@ static int take_chunk(struct trace *t, const struct trace_chunk *chunk,
 	switch (chunk->kind) {
 	case TRACE_META:
 		return take_meta(t, at, chunk->bytes);
+	case TRACE_ORIGIN:
+		return take_origin(t, at, chunk->bytes);
 	case TRACE_STREAM:
 		return take_stream(t, at, chunk->bytes);
 	case TRACE_NAME:
@@ -409,6 +421,7 @@ int trace_open(struct trace **out, const char *path, struct skua_error *err)
 		free(t);
 		return refuse(err, -ENOMEM, "no memory");
 	}
+	t->about.origin.rank = TRACE_NO_RANK;
 	memset(t->by_id, 0xff, TRACE_STREAMS * sizeof(*t->by_id));
 	code = open_file(t, path, err);
 	if (code == 0)

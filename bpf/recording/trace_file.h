@@ -21,7 +21,7 @@ struct offcpu;
 
 /**
  * struct trace_about - facts about the whole file
- * @meta: its texts are terminated and printable ASCII
+ * @meta, @origin: their texts are terminated and printable ASCII
  * @end: all 0 if @cut
  * @cut: the file ends too early
  * @timeless: no rate of the counter is known: times are ticks of the counter
@@ -30,6 +30,7 @@ struct offcpu;
  */
 struct trace_about {
 	struct trace_meta meta;
+	struct trace_origin origin;
 	struct trace_end end;
 	bool cut;
 	bool timeless;

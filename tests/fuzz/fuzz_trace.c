@@ -101,10 +101,13 @@ static void write_trace(int file, struct fuzz_input *in)
 {
 	struct trace_meta meta = { .pid = 1, .start = { 10, 5 } };
 	uint64_t time = 100, numbers[SOURCES] = { 0 };
+	struct trace_origin origin = { .rank = 1 };
 	struct trace_writer w;
 
 	meta.program[0] = (char)fuzz_byte(in);
+	memset(origin.host, meta.program[0], sizeof(origin.host));
 	trace_write_start(&w, file, &meta);
+	trace_write_origin(&w, &origin);
 	for (unsigned i = 0; i < SOURCES; i++) {
 		const struct trace_stream stream = {
 			.id = i,

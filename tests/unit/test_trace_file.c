@@ -92,6 +92,25 @@ static struct trace *open_trace(struct file *f)
 
 /* ---- the reader ------------------------------------------------------------ */
 
+TEST(origin__in_the_file_or_not__is_shown)
+{
+	struct trace_origin origin = { .rank = 3 };
+	struct file *f = *state;
+	struct trace *trace = open_trace(f);
+
+	assert_int_equal(trace_about(trace)->origin.rank, TRACE_NO_RANK);
+	assert_string_equal(trace_about(trace)->origin.clock, "");
+	trace_close(trace);
+	memset(origin.host, 'h', sizeof(origin.host));
+	strcpy(origin.clock, "boot\n1");
+	assert_int_equal(trace_write_origin(&f->writer, &origin), 0);
+	trace = open_trace(f);
+	assert_int_equal(trace_about(trace)->origin.rank, 3);
+	assert_int_equal(strlen(trace_about(trace)->origin.host), 63);
+	assert_string_equal(trace_about(trace)->origin.clock, "boot?1");
+	trace_close(trace);
+}
+
 TEST(next__two_streams__in_the_order_of_time)
 {
 	struct file *f = *state;
