@@ -12,7 +12,7 @@
 
 struct format {
 	const char *name;
-	int (*write)(struct trace *trace, FILE *file);
+	int (*write)(struct trace_set *set, FILE *file);
 };
 
 static const struct format formats[] = {
@@ -23,10 +23,12 @@ static const struct format formats[] = {
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
+/* @files: has room for all arguments */
 struct options {
 	const struct format *format;
 	const char *out;
-	const char *file;
+	const char **files;
+	size_t count;
 };
 
 static error_t parse_format(void *input, char *name)
@@ -44,6 +46,14 @@ static error_t parse_format(void *input, char *name)
 			   name);
 }
 
+static error_t add_file(void *input, char *path)
+{
+	struct options *options = input;
+
+	options->files[options->count++] = path;
+	return 0;
+}
+
 static error_t check(void *input)
 {
 	const struct options *options = input;
@@ -51,7 +61,7 @@ static error_t check(void *input)
 	if (!options->format)
 		return args_refuse("--format is needed; allowed: perfetto "
 				   "chrome summary");
-	if (!options->file)
+	if (options->count == 0)
 		return args_refuse("a FILE is needed; allowed: one that skua "
 				   "record has written");
 	return 0;
@@ -59,8 +69,10 @@ static error_t check(void *input)
 
 static const struct args_verb verb = {
 	.doc = "Convert a FILE that skua record has written for other "
-	       "programs, or into a table",
-	ARGS_FILE(struct options, "FILE", file),
+	       "programs, or into a table. Several, such as those of the "
+	       "ranks of an MPI job, become one timeline",
+	.file_doc = "FILE...",
+	.add_file = add_file,
 	.check = check,
 	ARGS_OPTIONS(
 		{ .name = "format",
@@ -76,35 +88,41 @@ static const struct args_verb verb = {
 };
 
 /* Warnings for the reader of the result. */
-static void remark(const struct options *options, const struct trace *trace)
+static void remark(const struct trace_part *part)
 {
-	const struct trace_about *about = trace_about(trace);
+	const struct trace_about *about = trace_about(part->trace);
 
 	if (about->cut)
 		fprintf(stderr,
 			"skua export: %s: the end is missing; the part before "
 			"it is used\n",
-			options->file);
+			part->path);
 	if (about->timeless && about->events > 0)
 		fprintf(stderr,
 			"skua export: %s: it has too few times to convert them: "
 			"they are ticks of the processor's counter\n",
-			options->file);
+			part->path);
 	if (about->left_out > 0)
 		fprintf(stderr,
 			"skua export: %s: %u streams are left out; allowed: "
 			"%u\n",
-			options->file, about->left_out, TRACE_SOURCES);
+			part->path, about->left_out, TRACE_SOURCES);
 	if (about->lost > 0)
 		fprintf(stderr,
 			"skua export: %s: %" PRIu64 " of %" PRIu64
 			" events were lost\n",
-			options->file, about->lost,
-			about->lost + about->events);
+			part->path, about->lost, about->lost + about->events);
+	if (part->moved)
+		fprintf(stderr,
+			"skua export: %s: it is not known to be of the same "
+			"machine and boot as the first file: its times are "
+			"placed by the wall clocks of both, and are as wrong "
+			"as these differ\n",
+			part->path);
 }
 
 /* Write to --output and close it, or write to standard output. */
-static int write_out(const struct options *options, struct trace *trace)
+static int write_out(const struct options *options, struct trace_set *set)
 {
 	const char *why;
 	FILE *file = options->out ? outfile_fopen(options->out, &why) : stdout;
@@ -114,9 +132,9 @@ static int write_out(const struct options *options, struct trace *trace)
 		fprintf(stderr, "skua export: %s: %s\n", options->out, why);
 		return EXIT_FAILED;
 	}
-	code = options->format->write(trace, file);
+	code = options->format->write(set, file);
 	if (code)
-		fprintf(stderr, "skua export: %s: %s\n", options->file,
+		fprintf(stderr, "skua export: %s: %s\n", set->bad,
 			strerror(-code));
 	if (options->out) {
 		bool bad = ferror(file);
@@ -130,23 +148,37 @@ static int write_out(const struct options *options, struct trace *trace)
 	return code ? EXIT_FAILED : EXIT_OK;
 }
 
+static int convert(const struct options *options)
+{
+	struct trace_set set;
+	struct skua_error err;
+	int code = trace_set_open(&set, options->files, options->count, &err);
+
+	if (code) {
+		fprintf(stderr, "skua export: %s%s%s\n", set.bad ? set.bad : "",
+			set.bad ? ": " : "", err.text);
+		code = EXIT_FAILED;
+	} else {
+		code = write_out(options, &set);
+		for (size_t i = 0; code == EXIT_OK && i < set.count; i++)
+			remark(&set.parts[i]);
+	}
+	trace_set_close(&set);
+	return code;
+}
+
 int verb_export(int argc, char **argv)
 {
-	struct options options = { 0 };
-	struct skua_error err;
-	struct trace *trace;
-	int code;
+	struct options options = { .files = calloc((size_t)argc,
+						   sizeof(char *)) };
+	int code = EXIT_USAGE;
 
-	if (args_parse_verb(&verb, "export", argc, argv, &options))
-		return EXIT_USAGE;
-	if (trace_open(&trace, options.file, &err)) {
-		fprintf(stderr, "skua export: %s: %s\n", options.file,
-			err.text);
+	if (!options.files) {
+		fprintf(stderr, "skua export: %s\n", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	code = write_out(&options, trace);
-	if (code == EXIT_OK)
-		remark(&options, trace);
-	trace_close(trace);
+	if (args_parse_verb(&verb, "export", argc, argv, &options) == 0)
+		code = convert(&options);
+	free(options.files);
 	return code;
 }

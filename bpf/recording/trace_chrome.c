@@ -10,10 +10,12 @@
  * (PID_MAX_LIMIT). */
 #define FIRST_TRACK ((UINT32_C(1) << 22) + 1)
 
+/* @flows: where the numbers of the part's arrows begin. @some: an event was written */
 struct chrome {
 	struct trace_sink sink;
 	FILE *file;
-	const struct trace *trace;
+	const struct trace_part *part;
+	uint64_t flows;
 	bool some;
 };
 
@@ -31,8 +33,8 @@ static void put_text(FILE *file, const char *text)
 
 static uint32_t thread_of(const struct chrome *c, unsigned track)
 {
-	uint32_t thread = track < trace_sources(c->trace)
-				  ? trace_source(c->trace, track)->thread
+	uint32_t thread = track < trace_sources(c->part->trace)
+				  ? trace_source(c->part->trace, track)->thread
 				  : 0;
 
 	return thread ? thread : FIRST_TRACK + track;
@@ -42,7 +44,7 @@ static uint32_t thread_of(const struct chrome *c, unsigned track)
 static void open_event(struct chrome *c, const char *phase, const char *name)
 {
 	fprintf(c->file, "%s{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"name\":",
-		c->some ? ",\n" : "", phase, trace_about(c->trace)->meta.pid);
+		c->some ? ",\n" : "", phase, c->part->pid);
 	put_text(c->file, name);
 	c->some = true;
 }
@@ -59,7 +61,7 @@ static void put_place(struct chrome *c, const struct trace_mark *mark,
 {
 	fprintf(c->file, ",\"cat\":\"%s\",\"tid\":%" PRIu32, category,
 		thread_of(c, mark->track));
-	put_time(c, "ts", mark->ns);
+	put_time(c, "ts", mark->ns + c->part->shift_ns);
 }
 
 static void put_arg(FILE *file, const struct trace_arg *arg)
@@ -94,7 +96,7 @@ static void send_flow(struct chrome *c, const struct trace_mark *mark,
 	/* Both ends must have the same name and category. */
 	open_event(c, phase, "flow");
 	put_place(c, mark, "flow");
-	fprintf(c->file, ",\"id\":%" PRIu64 ",\"bp\":\"e\"}", flow);
+	fprintf(c->file, ",\"id\":%" PRIu64 ",\"bp\":\"e\"}", c->flows + flow);
 }
 
 /* ---- marks ----------------------------------------------------------------- */
@@ -127,7 +129,7 @@ static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 	struct chrome *c = (struct chrome *)sink;
 
 	open_event(c, "C", "tasks that wait");
-	put_time(c, "ts", ns);
+	put_time(c, "ts", ns + c->part->shift_ns);
 	fprintf(c->file, ",\"args\":{\"tasks\":%" PRIu64 "}}", waiting);
 }
 
@@ -146,33 +148,46 @@ static void send_names(struct chrome *c, unsigned source)
 {
 	char label[TRACE_AWAY_LABEL];
 
-	trace_label(c->trace, source, label);
+	trace_label(c->part->trace, source, label);
 	send_name(c, "thread_name", thread_of(c, source), label);
-	if (!trace_away_any(c->trace, source))
+	if (!trace_away_any(c->part->trace, source))
 		return;
-	trace_away_label(c->trace, source, label);
+	trace_away_label(c->part->trace, source, label);
 	send_name(c, "thread_name",
-		  thread_of(c, trace_away_track(c->trace, source)), label);
+		  thread_of(c, trace_away_track(c->part->trace, source)),
+		  label);
 }
 
-int trace_to_chrome(struct trace *trace, FILE *file)
+static int write_part(struct chrome *c, const char *name)
+{
+	struct trace *trace = c->part->trace;
+	int code;
+
+	send_name(c, "process_name", c->part->pid, name);
+	for (unsigned i = 0; i < trace_sources(trace); i++)
+		send_names(c, i);
+	code = trace_play(trace, &c->sink);
+	trace_away_play(trace, &c->sink);
+	return code;
+}
+
+int trace_to_chrome(struct trace_set *set, FILE *file)
 {
 	struct chrome c = {
 		.sink = { .end = on_end,
 			  .instant = on_instant,
 			  .count = on_count },
 		.file = file,
-		.trace = trace,
 	};
-	const struct trace_meta *meta = &trace_about(trace)->meta;
-	int code;
+	int code = 0;
 
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", file);
-	send_name(&c, "process_name", meta->pid, meta->program);
-	for (unsigned i = 0; i < trace_sources(trace); i++)
-		send_names(&c, i);
-	code = trace_play(trace, &c.sink);
-	trace_away_play(trace, &c.sink);
+	for (size_t i = 0; i < set->count && code == 0; i++) {
+		c.part = &set->parts[i];
+		c.flows = i * TRACE_SET_FLOWS;
+		set->bad = c.part->path;
+		code = write_part(&c, trace_set_name(set, i));
+	}
 	fputs("\n]}\n", file);
 	return code;
 }

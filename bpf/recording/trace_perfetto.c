@@ -136,12 +136,17 @@ enum {
 
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
 
-/* UUIDs of the tracks in this trace. */
+/* UUIDs of the tracks of a part, from @uuids on. */
 enum { UUID_PROCESS = 1, UUID_WAITING = 2, UUID_SOURCES = 16 };
+#define PART_UUIDS (UINT64_C(1) << 32)
 
+/* @uuids: where those of the part begin. @flows: likewise, of its arrows */
 struct perfetto {
 	struct trace_sink sink;
 	FILE *file;
+	const struct trace_part *part;
+	uint64_t uuids;
+	uint64_t flows;
 };
 
 /* Write a packet to the file. All packets belong to one sequence. */
@@ -191,13 +196,13 @@ static void send_track(struct perfetto *p, const struct message *track)
 	send(p, &packet, SEQUENCE_NEEDS);
 }
 
-static void send_process(struct perfetto *p, const struct trace_meta *meta)
+static void send_process(struct perfetto *p, const char *name)
 {
 	struct message track = { .bytes = 0 }, process = { .bytes = 0 };
 
-	put_number(&process, PROCESS_PID, meta->pid);
-	put_text(&process, PROCESS_NAME, meta->program);
-	put_number(&track, TRACK_UUID, UUID_PROCESS);
+	put_number(&process, PROCESS_PID, p->part->pid);
+	put_text(&process, PROCESS_NAME, name);
+	put_number(&track, TRACK_UUID, p->uuids + UUID_PROCESS);
 	put_message(&track, TRACK_PROCESS, &process);
 	send_track(p, &track);
 }
@@ -207,38 +212,43 @@ static void send_waiting(struct perfetto *p)
 	struct message track = { .bytes = 0 }, counter = { .bytes = 0 };
 
 	put_number(&counter, COUNTER_UNIT, UNIT_COUNT);
-	put_number(&track, TRACK_UUID, UUID_WAITING);
-	put_number(&track, TRACK_PARENT, UUID_PROCESS);
+	put_number(&track, TRACK_UUID, p->uuids + UUID_WAITING);
+	put_number(&track, TRACK_PARENT, p->uuids + UUID_PROCESS);
 	put_text(&track, TRACK_NAME, "tasks that wait");
 	put_message(&track, TRACK_COUNTER, &counter);
 	send_track(p, &track);
 }
 
-static void send_source(struct perfetto *p, const struct trace *trace,
-			unsigned index)
+static uint64_t uuid_of(const struct perfetto *p, unsigned track)
 {
+	return p->uuids + UUID_SOURCES + track;
+}
+
+static void send_source(struct perfetto *p, unsigned index)
+{
+	const struct trace *trace = p->part->trace;
 	const struct trace_source *source = trace_source(trace, index);
 	struct message track = { .bytes = 0 }, thread = { .bytes = 0 };
 	char label[TRACE_LABEL];
 
 	trace_label(trace, index, label);
-	put_number(&track, TRACK_UUID, UUID_SOURCES + index);
+	put_number(&track, TRACK_UUID, uuid_of(p, index));
 	if (source->thread) {
-		put_number(&thread, THREAD_PID, trace_about(trace)->meta.pid);
+		put_number(&thread, THREAD_PID, p->part->pid);
 		put_number(&thread, THREAD_TID, source->thread);
 		put_text(&thread, THREAD_NAME, label);
 		put_message(&track, TRACK_THREAD, &thread);
 	} else {
-		put_number(&track, TRACK_PARENT, UUID_PROCESS);
+		put_number(&track, TRACK_PARENT, p->uuids + UUID_PROCESS);
 		put_text(&track, TRACK_NAME, label);
 	}
 	send_track(p, &track);
 }
 
 /* A track below that of the thread. */
-static void send_away(struct perfetto *p, const struct trace *trace,
-		      unsigned index)
+static void send_away(struct perfetto *p, unsigned index)
 {
+	const struct trace *trace = p->part->trace;
 	struct message track = { .bytes = 0 };
 	char label[TRACE_AWAY_LABEL];
 
@@ -246,8 +256,8 @@ static void send_away(struct perfetto *p, const struct trace *trace,
 		return;
 	trace_away_label(trace, index, label);
 	put_number(&track, TRACK_UUID,
-		   UUID_SOURCES + trace_away_track(trace, index));
-	put_number(&track, TRACK_PARENT, UUID_SOURCES + index);
+		   uuid_of(p, trace_away_track(trace, index)));
+	put_number(&track, TRACK_PARENT, uuid_of(p, index));
 	put_text(&track, TRACK_NAME, label);
 	send_track(p, &track);
 }
@@ -280,7 +290,7 @@ static void send_event(struct perfetto *p, uint64_t ns,
 {
 	struct message packet = { .bytes = 0 };
 
-	put_number(&packet, PACKET_TIMESTAMP, ns);
+	put_number(&packet, PACKET_TIMESTAMP, ns + p->part->shift_ns);
 	put_message(&packet, PACKET_TRACK_EVENT, event);
 	send(p, &packet, SEQUENCE_NEEDS);
 }
@@ -294,52 +304,73 @@ static struct message event_of(uint64_t type, uint64_t track)
 	return event;
 }
 
-static void put_mark(struct message *event, const struct trace_mark *mark)
+static void put_mark(const struct perfetto *p, struct message *event,
+		     const struct trace_mark *mark)
 {
 	put_text(event, EVENT_CATEGORIES, trace_category(mark->kind));
 	put_text(event, EVENT_NAME, mark->name);
 	if (mark->flow_out)
-		put_fixed64(event, EVENT_FLOW_IDS, mark->flow_out);
+		put_fixed64(event, EVENT_FLOW_IDS, p->flows + mark->flow_out);
 	if (mark->flow_in)
-		put_fixed64(event, EVENT_FLOW_ENDS, mark->flow_in);
+		put_fixed64(event, EVENT_FLOW_ENDS, p->flows + mark->flow_in);
 }
 
 static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 {
-	struct message event = event_of(TYPE_BEGIN, UUID_SOURCES + mark->track);
+	struct perfetto *p = (struct perfetto *)sink;
+	struct message event = event_of(TYPE_BEGIN, uuid_of(p, mark->track));
 
-	put_mark(&event, mark);
+	put_mark(p, &event, mark);
 	put_args(&event, mark, 0, mark->args_first);
-	send_event((struct perfetto *)sink, mark->ns, &event);
+	send_event(p, mark->ns, &event);
 }
 
 static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 {
-	struct message event = event_of(TYPE_END, UUID_SOURCES + mark->track);
+	struct perfetto *p = (struct perfetto *)sink;
+	struct message event = event_of(TYPE_END, uuid_of(p, mark->track));
 
 	put_args(&event, mark, mark->args_first, TRACE_ARGS);
-	send_event((struct perfetto *)sink, mark->end_ns, &event);
+	send_event(p, mark->end_ns, &event);
 }
 
 static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 {
-	struct message event =
-		event_of(TYPE_INSTANT, UUID_SOURCES + mark->track);
+	struct perfetto *p = (struct perfetto *)sink;
+	struct message event = event_of(TYPE_INSTANT, uuid_of(p, mark->track));
 
-	put_mark(&event, mark);
+	put_mark(p, &event, mark);
 	put_args(&event, mark, 0, TRACE_ARGS);
-	send_event((struct perfetto *)sink, mark->ns, &event);
+	send_event(p, mark->ns, &event);
 }
 
 static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 {
-	struct message event = event_of(TYPE_COUNTER, UUID_WAITING);
+	struct perfetto *p = (struct perfetto *)sink;
+	struct message event = event_of(TYPE_COUNTER, p->uuids + UUID_WAITING);
 
 	put_number(&event, EVENT_COUNTER, waiting);
-	send_event((struct perfetto *)sink, ns, &event);
+	send_event(p, ns, &event);
 }
 
-int trace_to_perfetto(struct trace *trace, FILE *file)
+/* Write a part, whose tracks are named before its events. */
+static int write_part(struct perfetto *p, const char *name)
+{
+	struct trace *trace = p->part->trace;
+	int code;
+
+	send_process(p, name);
+	send_waiting(p);
+	for (unsigned i = 0; i < trace_sources(trace); i++) {
+		send_source(p, i);
+		send_away(p, i);
+	}
+	code = trace_play(trace, &p->sink);
+	trace_away_play(trace, &p->sink);
+	return code;
+}
+
+int trace_to_perfetto(struct trace_set *set, FILE *file)
 {
 	struct perfetto p = {
 		.sink = { .begin = on_begin,
@@ -348,17 +379,15 @@ int trace_to_perfetto(struct trace *trace, FILE *file)
 			  .count = on_count },
 		.file = file,
 	};
-	const struct trace_meta *meta = &trace_about(trace)->meta;
-	int code;
+	int code = 0;
 
-	send_clocks(&p, meta);
-	send_process(&p, meta);
-	send_waiting(&p);
-	for (unsigned i = 0; i < trace_sources(trace); i++) {
-		send_source(&p, trace, i);
-		send_away(&p, trace, i);
+	send_clocks(&p, &trace_about(set->parts[0].trace)->meta);
+	for (size_t i = 0; i < set->count && code == 0; i++) {
+		p.part = &set->parts[i];
+		p.uuids = i * PART_UUIDS;
+		p.flows = i * TRACE_SET_FLOWS;
+		set->bad = p.part->path;
+		code = write_part(&p, trace_set_name(set, i));
 	}
-	code = trace_play(trace, &p.sink);
-	trace_away_play(trace, &p.sink);
 	return code;
 }

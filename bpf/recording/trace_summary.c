@@ -256,7 +256,7 @@ static void print_about(const struct trace *trace, FILE *file)
 		about->cut ? ", the end is missing" : "");
 }
 
-int trace_to_summary(struct trace *trace, FILE *file)
+static int write_part(struct trace *trace, FILE *file)
 {
 	struct summary s = { .sink = { .end = on_end, .instant = on_instant } };
 	int code = -ENOMEM;
@@ -275,5 +275,20 @@ int trace_to_summary(struct trace *trace, FILE *file)
 	tdestroy(s.tree, free);
 	free(s.rows);
 	free(s.workers);
+	return code;
+}
+
+int trace_to_summary(struct trace_set *set, FILE *file)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < set->count && code == 0; i++) {
+		set->bad = set->parts[i].path;
+		if (i > 0)
+			fputc('\n', file);
+		if (set->count > 1)
+			fprintf(file, "%s: ", set->parts[i].label);
+		code = write_part(set->parts[i].trace, file);
+	}
 	return code;
 }

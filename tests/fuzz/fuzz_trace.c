@@ -101,7 +101,7 @@ static void write_trace(int file, struct fuzz_input *in)
 {
 	struct trace_meta meta = { .pid = 1, .start = { 10, 5 } };
 	uint64_t time = 100, numbers[SOURCES] = { 0 };
-	struct trace_origin origin = { .rank = 1 };
+	struct trace_origin origin = { .rank = 1, .clock = "one" };
 	struct trace_writer w;
 
 	meta.program[0] = (char)fuzz_byte(in);
@@ -347,19 +347,23 @@ static void check_ledger(const char *path)
 	trace_close(trace);
 }
 
-static void check_export(const char *path,
-			 int (*export)(struct trace *, FILE *), bool text)
+/* The file, and again if @count is 2. */
+static void check_export(const char *path, size_t count,
+			 int (*export)(struct trace_set *, FILE *), bool text)
 {
+	const char *const paths[] = { path, path };
 	struct skua_error err;
-	struct trace *trace;
+	struct trace_set set;
 	size_t size, quotes = 0;
 	char *out;
 	FILE *file;
 
-	if (trace_open(&trace, path, &err))
+	if (trace_set_open(&set, paths, count, &err)) {
+		trace_set_close(&set);
 		return;
+	}
 	file = open_memstream(&out, &size);
-	fuzz_check(file && export(trace, file) == 0, "not exported");
+	fuzz_check(file && export(&set, file) == 0, "not exported");
 	fclose(file);
 	for (size_t i = 0; text && i < size; i++) {
 		fuzz_check(out[i] == '\n' || (out[i] >= ' ' && out[i] <= '~'),
@@ -371,7 +375,7 @@ static void check_export(const char *path,
 	}
 	fuzz_check(quotes % 2 == 0, "a text without an end");
 	free(out);
-	trace_close(trace);
+	trace_set_close(&set);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -391,8 +395,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_events(path);
 	check_slices(path);
 	check_ledger(path);
-	check_export(path, trace_to_perfetto, false);
-	check_export(path, trace_to_chrome, true);
+	check_export(path, 1, trace_to_perfetto, false);
+	check_export(path, 1, trace_to_chrome, true);
+	check_export(path, 2, trace_to_chrome, true);
 	close(file);
 	return 0;
 }

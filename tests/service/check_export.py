@@ -45,19 +45,24 @@ def nanoseconds(text):
 
 
 def read_chrome(path):
-    """Slices, instants and arrows: (track, ns, ...)."""
+    """Slices, instants and arrows: (track, ns, ...). A track is its process and its name."""
     with open(path, encoding="utf-8") as file:
         trace = json.load(file, parse_float=str)
     tracks, slices, instants, flows = {}, [], [], defaultdict(dict)
+    processes = {}
     for event in trace["traceEvents"]:
         phase = event.get("ph")
         expect(set(event) == KEYS.get(phase), "chrome: the keys of", event)
+        thread = event["pid"], event.get("tid")
+        if phase == "M" and event["name"] == "process_name":
+            expect(event["pid"] not in processes, "chrome: a process twice:", event)
+            processes[event["pid"]] = event["args"]["name"]
         if phase == "M" and event["name"] == "thread_name":
-            expect(event["tid"] not in tracks, "chrome: a thread twice:", event)
-            tracks[event["tid"]] = event["args"]["name"]
+            expect(thread not in tracks, "chrome: a thread twice:", event)
+            tracks[thread] = processes[event["pid"]], event["args"]["name"]
         if phase in ("M", "C"):
             continue
-        track, ns = tracks.get(event["tid"]), nanoseconds(event["ts"])
+        track, ns = tracks.get(thread), nanoseconds(event["ts"])
         expect(track, "chrome: no name for the thread of", event)
         if phase == "X":
             slices.append((track, ns, ns + nanoseconds(event["dur"]), event["name"]))
@@ -93,21 +98,31 @@ def parse_text(path):
     return root
 
 
-def track_name(descriptor):
+def track_name(descriptor, processes, tracks):
+    """The process and the name of a track. Notes a process by its number."""
+    if "process" in descriptor:
+        process = descriptor["process"][0]
+        expect(process["pid"][0] not in processes, "perfetto: a process twice")
+        name = literal_eval(process["process_name"][0])
+        processes[process["pid"][0]] = name
+        return name, ""
     if "thread" in descriptor:
-        return literal_eval(descriptor["thread"][0]["thread_name"][0])
-    return literal_eval(descriptor.get("name", ["''"])[0])
+        thread = descriptor["thread"][0]
+        return processes[thread["pid"][0]], literal_eval(thread["thread_name"][0])
+    parent = tracks[descriptor["parent_uuid"][0]]
+    return parent[0], literal_eval(descriptor["name"][0])
 
 
 def read_perfetto(path):
     tracks, slices, instants, flows = {}, [], [], defaultdict(dict)
-    events = []
+    events, processes = [], {}
     for i, packet in enumerate(parse_text(path).get("packet", [])):
         expect(packet["trusted_packet_sequence_id"] == ["1"], "perfetto: sequence")
         expect(packet["sequence_flags"] == ["1" if i == 0 else "2"], "perfetto: flags")
         for descriptor in packet.get("track_descriptor", []):
             expect(descriptor["uuid"][0] not in tracks, "perfetto: a track twice")
-            tracks[descriptor["uuid"][0]] = track_name(descriptor)
+            name = track_name(descriptor, processes, tracks)
+            tracks[descriptor["uuid"][0]] = name
         for event in packet.get("track_event", []):
             events.append((int(packet["timestamp"][0]), event))
     events.sort(key=lambda e: e[0])  # stable, as Perfetto does

@@ -25,15 +25,20 @@ made()
 	python3 -B tests/service/traces.py "$1" >"$scratch/$1.skua"
 }
 
-# exports NAME WORD... - both forms, which hold together and say the same
+# exports NAMES WORD... - both forms of these files together, which hold together and say
+# the same
 exports()
 {
-	local name=$1
+	local name=$1 one
+	local files=()
 	shift
-	made "$name"
-	run --format perfetto --output "$scratch/perfetto" "$scratch/$name.skua"
+	for one in $name; do
+		made "$one"
+		files+=("$scratch/$one.skua")
+	done
+	run --format perfetto --output "$scratch/perfetto" "${files[@]}"
 	expect "$name: perfetto" exited 0
-	run --format chrome "$scratch/$name.skua"
+	run --format chrome "${files[@]}"
 	expect "$name: chrome" exited 0
 	mv "$scratch/out" "$scratch/chrome"
 	expect "$name: protoc reads it" decode
@@ -59,7 +64,6 @@ made plain
 refuses 2 '--format is needed; allowed: perfetto chrome summary' "$scratch/plain.skua"
 refuses 2 "--format: no 'svg'; allowed: perfetto chrome summary" --format svg
 refuses 2 'a FILE is needed' --format chrome
-refuses 2 "unexpected argument 'b'; allowed: one FILE" --format chrome a b
 refuses 2 "no option '--wrong'; allowed: --format --output" --wrong
 refuses 1 '/nowhere: No such file or directory' --format chrome /nowhere
 refuses 1 '/dev/null: not a regular file' --format chrome /dev/null
@@ -109,6 +113,70 @@ for ((length = 16; length < size; length += 41)); do
 		"$scratch/text" >"$scratch/out" || code=1
 	expect "cut at $length" exited 0
 done
+
+# --- several files ---------------------------------------------------------------
+
+# shifted TRACE RANK NS - of TRACE (chrome), the slices of the rank are those of rank 0,
+# this much later
+shifted()
+{
+	python3 - "$@" <<'END'
+import json
+import sys
+
+path, rank, ns = sys.argv[1:]
+events = json.load(open(path))["traceEvents"]
+names = {e["args"]["name"]: e["pid"] for e in events if e["name"] == "process_name"}
+
+
+def slices(rank):
+    pid, = (pid for name, pid in names.items() if name.startswith(f"rank {rank} ("))
+    return [(e["name"], round(1000 * e["ts"])) for e in events
+            if e["pid"] == pid and e["ph"] == "X"]
+
+
+ours, theirs = slices(rank), slices(0)
+assert ours and ours == [(name, at + int(ns)) for name, at in theirs], (ours, theirs)
+END
+}
+
+# Files of one machine have one clock, whatever the wall clock says. The order is that of
+# the ranks; both processes have the same number here, as in containers.
+exports 'rank1 rank0' http_read parse
+expect 'one machine' out_has '8 arrows'
+run --format chrome "$scratch/rank1.skua" "$scratch/rank0.skua"
+expect 'one machine' err_lines 0
+cp "$scratch/out" "$scratch/chrome"
+expect 'one machine' shifted "$scratch/chrome" 1 0
+expect 'one machine' out_has '"rank 0 (traces, pid 4711)"'
+expect 'one machine: rank 0 first' test \
+	"$(grep -n 'rank 0 (' "$scratch/out" | cut -d: -f1)" -lt \
+	"$(grep -n 'rank 1 (' "$scratch/out" | cut -d: -f1)"
+
+# Another machine's times are moved by the wall clocks, and this is said.
+exports 'rank0 rank1 rank2' http_read parse
+run --format chrome "$scratch"/rank[012].skua
+expect 'another machine' err_lines 1
+expect 'another machine' err_has 'rank2.skua: it is not known to be of the same machine'
+cp "$scratch/out" "$scratch/chrome"
+expect 'another machine' shifted "$scratch/chrome" 1 0
+expect 'another machine' shifted "$scratch/chrome" 2 1000000
+expect 'another machine' out_has '"rank 2 (traces, pid 4711 on there)"'
+run --format chrome "$scratch"/{rank0,plain}.skua
+expect 'no machine in the file' exited 0
+expect 'no machine in the file' err_has 'plain.skua: it is not known to be of the same'
+expect 'no machine in the file' out_has '"process 4711 (traces)"'
+made rank3
+made rank4
+refuses 1 'rank3.skua: by the wall clock, it was recorded before' --format summary \
+	"$scratch"/rank[03].skua
+refuses 1 'rank4.skua: it is not from the same machine' --format summary \
+	"$scratch"/rank[04].skua
+refuses 1 '/nowhere: No such file or directory' --format chrome "$scratch/rank0.skua" \
+	/nowhere
+run --format summary "$scratch"/rank[01].skua
+expect 'summaries' grep -q '^rank 0: traces, process 4711, ' "$scratch/out"
+expect 'summaries' grep -q '^rank 1: traces, process 4711, ' "$scratch/out"
 
 # --- summary ---------------------------------------------------------------------
 

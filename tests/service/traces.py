@@ -18,6 +18,8 @@ import struct
 import sys
 
 META, STREAM, NAME, EVENTS, END, SWITCHES = range(1, 7)
+ORIGIN = 8
+WALL_NS = 1_700_000_000_000_000_000
 (
     NONE, CLOCK, START, STOP, BEGIN_POLL, END_POLL, READY, STEAL, STEAL_FAIL,
     PARK, UNPARK, INJECT, OVERFLOW, JOB_BEGIN, JOB_END, STALL, LATE, WAIT, HELD, GIVE_UP,
@@ -50,12 +52,12 @@ def header(version=1):
     return struct.pack("<QII", 0x6361727461756B73, version, 16)
 
 
-def meta(program=b"traces"):
+def meta(program=b"traces", wall_ns=WALL_NS):
     return chunk(
         META,
         struct.pack(
             "<IIQQQII64s16s64s", 4711, 1, START_COUNTER, START_NS,
-            1_700_000_000_000_000_000, 1, 0, program, b"0.1.0", b"6.0",
+            wall_ns, 1, 0, program, b"0.1.0", b"6.0",
         ),
     )  # fmt: skip
 
@@ -153,6 +155,13 @@ def plain():
     one.add(1_300_000, STOP)
     data += one.chunk() + zero.chunk()
     return data + end(1_400_000)
+
+
+def ranked(rank, host, clock, later_ns=0):
+    """As plain, of a rank, with the wall clock later."""
+    rest = plain()[len(header() + meta()) :]
+    origin = chunk(ORIGIN, struct.pack("<II64s64s", rank, 0, host, clock))
+    return header() + meta(wall_ns=WALL_NS + later_ns) + origin + rest
 
 
 def switched():
@@ -401,6 +410,11 @@ MADE = {
     "locks": locks,
     "channels": channels,
     "io": io,
+    "rank0": lambda: ranked(0, b"here", b"boot"),
+    "rank1": lambda: ranked(1, b"here", b"boot", 5_000),
+    "rank2": lambda: ranked(2, b"there", b"other boot", 1_000_000),
+    "rank3": lambda: ranked(3, b"there", b"other boot", -3600 * 10**9 - 5000 * 10**9),
+    "rank4": lambda: ranked(4, b"there", b"other boot", -WALL_NS),
 }
 
 if __name__ == "__main__":
