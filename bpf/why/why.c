@@ -23,6 +23,7 @@
 #define MAX_SLOWEST   UINT64_C(1000)
 #define MAX_BYTES     (UINT64_C(1) << 30) /* of a recording */
 
+/* @files: has room for all arguments */
 struct options {
 	uint64_t pid;
 	double seconds;
@@ -30,23 +31,32 @@ struct options {
 	uint64_t slower_than_ns;
 	const char *type;
 	const char *out;
-	const char *file;
+	const char **files;
+	size_t count;
 	bool json;
 	bool off_cpu;
 };
 
 /* ---- options ------------------------------------------------------------- */
 
+static error_t add_file(void *input, char *path)
+{
+	struct options *options = input;
+
+	options->files[options->count++] = path;
+	return 0;
+}
+
 static error_t check(void *input)
 {
 	struct options *options = input;
 
-	if (options->file &&
+	if (options->count > 0 &&
 	    (options->pid || options->out || options->seconds > 0))
 		return args_refuse("both a FILE and an option for recording; "
 				   "allowed: a FILE, or --pid, --for and "
 				   "--output");
-	if (options->off_cpu && (options->file || options->out))
+	if (options->off_cpu && (options->count > 0 || options->out))
 		return args_refuse(
 			"--off-cpu needs a live process, and records "
 			"nothing; allowed: --pid");
@@ -60,8 +70,10 @@ static const struct args_verb verb = {
 	       "they became runnable, and why: they waited behind other tasks, "
 	       "for a worker to wake up or to get a CPU, or took the time in "
 	       "their own poll. Records for a while, or reads a FILE that skua "
-	       "record has written",
-	ARGS_FILE(struct options, "[FILE]", file),
+	       "record has written; several, such as those of the ranks of an "
+	       "MPI job, are shown together",
+	.file_doc = "[FILE...]",
+	.add_file = add_file,
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
@@ -157,14 +169,16 @@ static int record(const struct options *options, struct recording *r,
 
 /* ---- results ------------------------------------------------------------- */
 
-/* With --type, drop other types. Return: EXIT_OK, or EXIT_FAILED after printing
- * an error. */
-static int keep_type(struct ledger *ledger, const char *type)
+static int complain(const char *why)
+{
+	fprintf(stderr, ARGS_PROGRAM " why: %s\n", why);
+	return EXIT_FAILED;
+}
+
+static int complain_type(const struct ledger *ledger, const char *type)
 {
 	char types[1024];
 
-	if (!type || ledger_keep_type(ledger, type) == 0)
-		return EXIT_OK;
 	ledger_list_types(ledger, types, sizeof(types));
 	fprintf(stderr,
 		ARGS_PROGRAM " why: --type is '%s', of which no task was "
@@ -173,48 +187,117 @@ static int keep_type(struct ledger *ledger, const char *type)
 	return EXIT_FAILED;
 }
 
-static int show(const struct options *options, struct why *why)
+/* Find the results of a recording. With --type, drop other types. Return: 0; -ENOENT (no
+ * task has that type); another -errno. The caller calls release() in any case. */
+static int judge(const struct options *options, const struct trace_part *part,
+		 struct why *why)
 {
-	int code = ledger_open(&why->ledger, why->trace);
+	int code;
 
-	if (code == 0 && keep_type(&why->ledger, options->type) != EXIT_OK) {
-		ledger_close(&why->ledger);
-		return EXIT_FAILED;
-	}
+	why->trace = part->trace;
 	why->type = options->type;
-	if (code == 0)
-		code = ledger_judge(&why->ledger, options->slowest,
-				    options->slower_than_ns, &why->verdict);
-	if (code == 0 && options->json)
-		code = why_print_json(stdout, why) ? 0 : -ENOMEM;
-	else if (code == 0)
-		why_print(stdout, why, options->slowest);
-	if (code)
-		fprintf(stderr, ARGS_PROGRAM " why: %s\n", strerror(-code));
+	why->label = part->label;
+	if (options->count > 1)
+		snprintf(why->where, sizeof(why->where), " of %s", part->label);
+	if (options->count > 0 && !offcpu_any(trace_offcpu(why->trace))) {
+		why->source = WHY_NOTHING;
+		snprintf(why->missing, sizeof(why->missing),
+			 "it was not recorded with --switches");
+	}
+	code = ledger_open(&why->ledger, why->trace);
+	if (code == 0 && options->type)
+		code = ledger_keep_type(&why->ledger, options->type);
+	return code ? code
+		    : ledger_judge(&why->ledger, options->slowest,
+				   options->slower_than_ns, &why->verdict);
+}
+
+static void release(struct why *why)
+{
 	ledger_free(&why->verdict);
 	ledger_close(&why->ledger);
-	return code ? EXIT_FAILED : EXIT_OK;
+}
+
+static int show(const struct options *options, const struct trace_part *part,
+		struct why *why)
+{
+	int code = judge(options, part, why);
+
+	if (code == -ENOENT)
+		code = complain_type(&why->ledger, options->type);
+	else if (code)
+		code = complain(strerror(-code));
+	else if (!options->json)
+		why_print(stdout, why, options->slowest);
+	else if (!why_print_json(stdout, why))
+		code = complain(strerror(ENOMEM));
+	release(why);
+	return code;
+}
+
+/* Print the results of @count recordings. */
+static int print_several(const struct options *options, const struct why *whys,
+			 size_t count)
+{
+	bool printed = true;
+
+	for (size_t i = 0; options->json && i < count; i++)
+		printed &= why_print_json(stdout, &whys[i]);
+	if (!options->json)
+		why_print_several(stdout, whys, count, options->slowest);
+	return printed ? EXIT_OK : complain(strerror(ENOMEM));
+}
+
+/* Leaves out recordings that have no task of --type, unless none has one. */
+static int show_several(const struct options *options,
+			const struct trace_set *set)
+{
+	struct why *whys = calloc(set->count, sizeof(*whys));
+	size_t kept = 0;
+	int code = whys ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < set->count && code == 0; i++) {
+		code = judge(options, &set->parts[i], &whys[kept]);
+		if (code == -ENOENT && (kept > 0 || i + 1 < set->count)) {
+			release(&whys[kept]);
+			whys[kept] = (struct why){ .source = WHY_BPF };
+			code = 0;
+		} else {
+			kept++;
+		}
+	}
+	if (code == -ENOENT)
+		code = complain_type(&whys[0].ledger, options->type);
+	else if (code)
+		code = complain(strerror(-code));
+	else
+		code = print_several(options, whys, kept);
+	while (kept > 0)
+		release(&whys[--kept]);
+	free(whys);
+	return code;
 }
 
 static int look(const struct options *options, const char *path,
 		struct why *why)
 {
+	struct trace_set set;
 	struct skua_error err;
 	int code;
 
-	if (trace_open(&why->trace, path, &err)) {
+	if (trace_set_open(&set, options->count > 0 ? options->files : &path,
+			   options->count > 0 ? options->count : 1, &err)) {
 		fprintf(stderr, ARGS_PROGRAM " why: %s: %s\n",
-			options->file ? options->file : "the recording",
+			options->count > 0 && set.bad ? set.bad
+						      : "the recording",
 			err.text);
-		return EXIT_FAILED;
+		code = EXIT_FAILED;
+	} else if (set.count > 1) {
+		code = show_several(options, &set);
+	} else {
+		code = show(options, &set.parts[0], why);
 	}
-	if (options->file && !offcpu_any(trace_offcpu(why->trace))) {
-		why->source = WHY_NOTHING;
-		snprintf(why->missing, sizeof(why->missing),
-			 "it was not recorded with --switches");
-	}
-	code = show(options, why);
-	trace_close(why->trace);
+	trace_set_close(&set);
 	return code;
 }
 
@@ -231,24 +314,36 @@ static int show_blocked(const struct options *options)
 	return why_blocked(&wanted);
 }
 
-int verb_why(int argc, char **argv)
+static int run(const struct options *options)
 {
-	struct options options = { .slowest = 10 };
 	struct recording r = { .verb = "why", .writer = { .fd = -1 } };
 	struct why why = { .source = WHY_BPF };
 	char path[64];
 	int code = EXIT_OK;
 
-	if (args_parse_verb(&verb, "why", argc, argv, &options) != 0)
-		return EXIT_USAGE;
-	if (options.off_cpu)
-		return show_blocked(&options);
-	if (!options.file)
-		code = record(&options, &r, &why);
+	if (options->off_cpu)
+		return show_blocked(options);
+	if (options->count == 0)
+		code = record(options, &r, &why);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r.writer.fd);
 	if (code == EXIT_OK)
-		code = look(&options, options.file ? options.file : path, &why);
+		code = look(options, path, &why);
 	recording_close(&r);
 	why_sched_free(&why.sched);
+	return code;
+}
+
+int verb_why(int argc, char **argv)
+{
+	struct options options = {
+		.slowest = 10, .files = calloc((size_t)argc, sizeof(char *))
+	};
+	int code = EXIT_USAGE;
+
+	if (!options.files)
+		return complain(strerror(ENOMEM));
+	if (args_parse_verb(&verb, "why", argc, argv, &options) == 0)
+		code = run(&options);
+	free(options.files);
 	return code;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "bpf/recording/trace_set.h"
 #include "bpf/why/ledger.h"
 
 /* How the tool learned when the kernel took CPUs from threads. */
@@ -44,6 +45,8 @@ const struct why_thread *why_sched_find(const struct why_sched *sched,
 /**
  * struct why - the results to print
  * @missing: why @source is not WHY_BPF
+ * @where: what follows the name of a worker: " of rank 3"; or ""
+ * @label: "rank 3", or "process 4711"
  * @sched: valid with WHY_SCHEDSTAT
  */
 struct why {
@@ -53,6 +56,8 @@ struct why {
 	enum why_source source;
 	char missing[400];
 	const char *type; /* the only type to show; NULL: all */
+	char where[TRACE_SET_LABEL + 4];
+	const char *label;
 	struct why_sched sched;
 };
 
@@ -69,10 +74,28 @@ struct why {
 #define WHY_TIME 48u
 const char *why_time(const struct trace *trace, uint64_t ns, char *text);
 
+/* why_when - as why_time(); the time since the start if the wall-clock time is not known */
+const char *why_when(const struct why *why, uint64_t ns, char *text);
+
 /* why_print - print the results, in lines of at most WHY_WIDTH columns, with at
  * most @most incidents */
 #define WHY_WIDTH 100u
 void why_print(FILE *file, const struct why *why, size_t most);
+
+/* why_print_several - likewise, those of several recordings: a row for each, and the
+ * incidents of all, the one with the slowest task first */
+void why_print_several(FILE *file, const struct why *whys, size_t count,
+		       size_t most);
+
+/* why_print_incident - print an incident, with a number; why_print_legend - explain the
+ * letters of its bar */
+void why_print_incident(FILE *file, const struct why *why, size_t index,
+			size_t number);
+void why_print_legend(FILE *file);
+
+/* why_wrap - print lines, each broken into several if it is longer than WHY_WIDTH. Changes
+ * @text */
+void why_wrap(FILE *file, char *text);
 
 /* why_print_types - print a row for each type; a name that does not fit is
  * printed above its row */

@@ -387,6 +387,11 @@ static void set_about(json_t *object, const struct why *why)
 	json_set_count(object, "waiting", why->ledger.waiting);
 	json_set_count(object, "waiting_oldest_ns", why->ledger.oldest_ns);
 	json_set_count(object, "waiting_for_locks", why->ledger.stuck_count);
+	if (about->origin.rank == TRACE_NO_RANK)
+		json_object_set_new(object, "rank", json_null());
+	else
+		json_set_count(object, "rank", about->origin.rank);
+	set_text(object, "host", about->origin.host);
 }
 
 bool why_print_json(FILE *file, const struct why *why)

@@ -9,15 +9,11 @@
 #include "bpf/cli/table.h"
 #include "bpf/why/why.h"
 
-#define BAR      20u /* width in characters */
-#define CHANNELS 5u  /* that get a line */
+#define CHANNELS 5u /* that get a line */
 
 /* A worker may wait for its CPU for up to this share of the time without a
  * remark. */
 #define NOTEWORTHY 0.1
-
-static const char letters[LEDGER_PARTS] = { 'w', 'q', 'p', 's',
-					    'r', 'x', 'd', '?' };
 
 static const char *ending(uint64_t count)
 {
@@ -163,146 +159,6 @@ static double missing_share(const struct why *why)
 	return most;
 }
 
-/* ---- incidents ----------------------------------------------------------- */
-
-/* Each part gets letters in proportion to its time, rounded so that there are
- * BAR of them. */
-static void draw_bar(char *bar, const struct ledger_split *split,
-		     uint64_t took_ns)
-{
-	double sum = 0;
-	unsigned at = 0;
-
-	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
-		sum += (double)split->parts[i];
-		while (at < BAR &&
-		       (double)at + 0.5 < BAR * sum / (double)took_ns)
-			bar[at++] = letters[i];
-	}
-	bar[at] = '\0';
-}
-
-/* Print each part to a thousandth of the whole's unit, so that they add up to
- * it. */
-static void print_parts(FILE *file, const struct ledger_split *split,
-			uint64_t took_ns)
-{
-	const char *before = "";
-	double unit_ns;
-	const char *unit = text_unit((double)took_ns, &unit_ns);
-
-	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
-		double value = (double)split->parts[i] / unit_ns;
-
-		if (split->parts[i] == 0)
-			continue;
-		fprintf(file, "%s%s ", before, ledger_word(i));
-		if (value < 0.001)
-			fprintf(file, "<0.001 %s", unit);
-		else
-			fprintf(file, "%.*f %s", unit_ns > 1 ? 3 : 0, value,
-				unit);
-		before = ", ";
-	}
-	fputc('\n', file);
-}
-
-/* Write the time of day, or the time since the start if that is not known. */
-static const char *say_when(const struct why *why, uint64_t ns, char *text)
-{
-	uint64_t start = trace_about(why->trace)->meta.start.monotonic_ns;
-
-	if (!why_time(why->trace, ns, text)[0])
-		snprintf(text, WHY_TIME, "%.6f s",
-			 ((double)ns - (double)start) / 1e9);
-	return text;
-}
-
-static void print_hits(FILE *file, const struct why *why,
-		       const struct ledger_incident *in)
-{
-	char tasks[32], looked[32], from[WHY_TIME], to[WHY_TIME];
-	uint64_t others = in->tasks;
-
-	if (in->tasks == 1)
-		return;
-	fprintf(file, "    one incident with %s of the slowest %s tasks, ",
-		text_count(tasks, in->tasks),
-		text_count(looked, why->verdict.looked));
-	fprintf(file, "from %s to %s:", say_when(why, in->from_ns, from),
-		say_when(why, in->to_ns, to));
-	for (unsigned i = 0; i < in->hit_count; i++) {
-		fprintf(file, "%s %s %s", i > 0 ? "," : "",
-			text_count(tasks, in->hits[i].count),
-			why->ledger.names[in->hits[i].name]);
-		others -= in->hits[i].count;
-	}
-	if (others > 0)
-		fprintf(file, ", %s of other types", text_count(tasks, others));
-	fputc('\n', file);
-}
-
-static void print_late(FILE *file, const struct why *why,
-		       const struct ledger_item *item)
-{
-	const struct ledger_late *late = ledger_late_of(&why->ledger, item);
-	char who[TRACE_LABEL], by[32];
-
-	if (!late)
-		return;
-	trace_label(why->trace, late->track, who);
-	text_time(by, (double)ledger_late_by(late));
-	if (late->io)
-		fprintf(file,
-			"    before it was ready, no worker had looked for its "
-			"event for up to %s\n",
-			by);
-	else
-		fprintf(file,
-			"    before it was ready, %s had not called its pollers "
-			"for %s\n",
-			who, by);
-}
-
-static void print_incident(FILE *file, const struct why *why, size_t index)
-{
-	const struct ledger_incident *in = &why->verdict.incidents[index];
-	const struct ledger_slow *slow = &why->verdict.slow[in->worst];
-	uint64_t took = ledger_took(&slow->item);
-	char bar[BAR + 1], who[TRACE_LABEL], text[LEDGER_TEXT], time[32];
-	char at[WHY_TIME], task[LEDGER_WHO];
-
-	draw_bar(bar, &slow->split, took > 0 ? took : 1);
-	trace_label(why->trace, slow->item.track, who);
-	fprintf(file, "%2zu  [%-*s] %s: %s on %s", index + 1, (int)BAR, bar,
-		text_time(time, (double)took),
-		ledger_task(&why->ledger, slow->item.name, slow->item.label,
-			    task),
-		who);
-	if (slow->split.stolen) {
-		trace_label(why->trace, slow->split.victim, who);
-		fprintf(file, ", stolen from %s", who);
-	}
-	fprintf(file, "\n    at %s: ", say_when(why, slow->item.from_ns, at));
-	print_parts(file, &slow->split, took);
-	for (unsigned i = 0; i < slow->reason_count; i++) {
-		ledger_say(&why->ledger, &slow->reasons[i], 1, text,
-			   sizeof(text));
-		fprintf(file, "    %s\n", text);
-	}
-	print_late(file, why, &slow->item);
-	print_hits(file, why, in);
-}
-
-static void print_legend(FILE *file)
-{
-	fputs("    [", file);
-	for (unsigned i = 0; i < LEDGER_PARTS; i++)
-		fprintf(file, "%s%c %s", i ? ", " : "", letters[i],
-			ledger_word(i));
-	fputs("]\n\n", file);
-}
-
 /* ---- delays before tasks were ready -------------------------------------- */
 
 static void print_delay(FILE *file, const struct why *why,
@@ -315,7 +171,7 @@ static void print_delay(FILE *file, const struct why *why,
 	fprintf(file, "    %s%s late on %s at %s, and woke %s task%s:\n",
 		delay->late.io ? "up to " : "",
 		text_time(by, (double)ledger_late_by(&delay->late)), who,
-		say_when(why, delay->late.until_ns, when),
+		why_when(why, delay->late.until_ns, when),
 		text_count(tasks, delay->late.woken),
 		ending(delay->late.woken));
 	for (unsigned i = 0; i < delay->reason_count; i++) {
@@ -404,9 +260,9 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 
 	print_about(file, why);
 	for (size_t i = 0; i < v->incident_count && i < most; i++)
-		print_incident(file, why, i);
+		why_print_incident(file, why, i, i + 1);
 	if (v->incident_count > 0 && most > 0)
-		print_legend(file);
+		why_print_legend(file);
 	print_delays(file, why, &v->pollers, "call", "of pollers");
 	print_delays(file, why, &v->events, "look",
 		     "for events of descriptors");
@@ -429,30 +285,6 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 			100 * missing_share(why));
 }
 
-/* ---- lines --------------------------------------------------------------- */
-
-/* Break a line into several if it is too long; the following ones are indented
- * by 4. */
-static void wrap(FILE *file, char *line)
-{
-	size_t column = 0;
-
-	for (char *next = line, *word; (word = strsep(&next, " "));) {
-		size_t width = text_width(word);
-
-		if (column > 4 && column + 1 + width > WHY_WIDTH) {
-			fputs("\n    ", file);
-			column = 4;
-		} else if (word > line) {
-			fputc(' ', file);
-			column++;
-		}
-		fputs(word, file);
-		column += width;
-	}
-	fputc('\n', file);
-}
-
 void why_print(FILE *file, const struct why *why, size_t most)
 {
 	char *text = NULL;
@@ -465,8 +297,6 @@ void why_print(FILE *file, const struct why *why, size_t most)
 	}
 	print_all(lines, why, most);
 	fclose(lines);
-	for (char *next = text, *line; (line = strsep(&next, "\n"));)
-		if (next) /* the last one is empty */
-			wrap(file, line);
+	why_wrap(file, text);
 	free(text);
 }

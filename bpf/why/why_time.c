@@ -26,3 +26,13 @@ const char *why_time(const struct trace *trace, uint64_t ns, char *text)
 			 wall % SECOND / 1000);
 	return text;
 }
+
+const char *why_when(const struct why *why, uint64_t ns, char *text)
+{
+	uint64_t start = trace_about(why->trace)->meta.start.monotonic_ns;
+
+	if (!why_time(why->trace, ns, text)[0])
+		snprintf(text, WHY_TIME, "%.6f s",
+			 ((double)ns - (double)start) / 1e9);
+	return text;
+}

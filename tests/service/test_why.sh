@@ -71,7 +71,6 @@ for time in 2 ms 2m 2.5.0ms 0x2ms -2ms ' 2ms' 1e3us 86401s; do
 		-p 1 --slower-than "$time"
 done
 refuses 2 'both a FILE and an option for recording' why -p 1 some.skua
-refuses 2 "unexpected argument 'more'" why some.skua more
 refuses 2 "unexpected argument '$$'; allowed: --pid $$" why $$
 refuses 2 "no option '--wrong'" why --wrong
 refuses 1 "process $$ is not a skua process" why -p $$
@@ -113,6 +112,47 @@ run why "$scratch/empty.skua"
 expect 'nothing in it' out_has 'verdict: no task was seen to wait and be polled'
 run why "$scratch/cut.skua"
 expect 'its end is missing' out_has 'the end is missing'
+
+# --- several files ---------------------------------------------------------------
+
+for name in rank0 rank1; do
+	python3 -B tests/service/traces.py "$name" >"$scratch/$name.skua"
+done
+together=("$scratch"/{incidents,rank1,rank0}.skua)
+run why "${together[@]}" --slowest 3
+expect 'several files' exited 0
+expect 'several files' narrow
+# A row for each, by rank; then the slowest of all, each with its rank.
+expect 'several files' test "$(awk 'NR > 1 && $2 == 4711 { print $1 }' "$scratch/out" | xargs)" = '0 1 -'
+expect 'several files' grep -qE '^ 1  \[q{20}\] 21 ms: .*' "$scratch/out"
+expect 'several files' out_has 'worker 0 of process 4711'
+expect 'several files' grep -qE '^ 2  .* 9\.0 us: http_read on worker 0 of rank 0$' "$scratch/out"
+expect 'several files' grep -qE '^ 3  .* 9\.0 us: http_read on worker 0 of rank 1$' "$scratch/out"
+expect 'several files' out_lacks ' 4  ['
+expect 'several files' out_has 'verdict on rank 1: '
+expect 'several files' out_has 'there are no --switches: rank 0, rank 1, process'
+run why "${together[@]}" --json
+expect 'several files' exited 0
+code=0
+python3 -c 'import json, sys
+d = [json.loads(line) for line in open(sys.argv[1])]
+assert [(x["rank"], x["host"]) for x in d] == [(0, "here"), (1, "here"), (None, None)]
+slow = [[s["took_ns"] for s in x["slowest"]] for x in d]
+assert slow[0] == slow[1] != slow[2], slow' \
+	"$scratch/out" 2>"$scratch/err" || code=$?
+expect 'several files' exited 0
+# A type that only some have
+run why "${together[@]}" --type poll_timer
+expect 'a type of some files' exited 0
+expect 'a type of some files' out_has 'verdict on rank 0: '
+expect 'a type of some files' out_lacks 'process 4711'
+refuses 1 "--type is 'http', of which no task was polled; these were: " why \
+	"${together[@]}" --type http
+refuses 1 "$scratch/none.skua: No such file" why "${together[@]}" "$scratch/none.skua"
+# One file of a rank is shown as any other.
+run why "$scratch/rank1.skua"
+expect 'one file' out_has 'process 4711 (traces), '
+expect 'one file' out_lacks 'of rank'
 
 # --- waits for locks ---------------------------------------------------------------
 
