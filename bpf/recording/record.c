@@ -2,12 +2,15 @@
 /* record.c - skua record: record what the workers of a process do, in a file */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/cli/args.h"
 #include "bpf/cli/outfile.h"
-#include "bpf/target/pick_process.h"
+#include "bpf/target/pick_several.h"
 #include "bpf/programs/programs.h"
+#include "bpf/recording/record_several.h"
 #include "bpf/recording/recording.h"
 #include "bpf/verbs.h"
 
@@ -17,7 +20,7 @@
 #define MAX_BYTES   (UINT64_C(1) << 62)
 
 struct options {
-	uint64_t pid;
+	struct pick pick;
 	double seconds;     /* 0: until a signal */
 	uint64_t max_bytes; /* 0: no limit */
 	const char *out;
@@ -43,7 +46,14 @@ static error_t check(void *input)
 				   "them");
 	if (options->on && !options->last)
 		return args_refuse("--on without --last; allowed: both");
-	return 0;
+	return pick_check(&options->pick);
+}
+
+static error_t parse_pid(void *input, char *text)
+{
+	struct options *options = input;
+
+	return pick_add(&options->pick, text);
 }
 
 static error_t parse_condition(void *input, char *text)
@@ -56,11 +66,14 @@ static error_t parse_condition(void *input, char *text)
 
 static const struct args_verb verb = {
 	.doc = "Record what the workers of a process do: polls, steals, sleeps "
-	       "and more, for skua export. The process is not stopped",
+	       "and more, for skua export. Several processes, such as the "
+	       "ranks of an MPI job, have a file each. No process is stopped",
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
 			 "at Ctrl-C, or the end of the process"),
+		ARGS_NUMBER_OF(struct options, "job", pick.job, 1, ARGS_MAX_PID,
+			       "PID", PICK_JOB_HELP),
 		ARGS_FLAG_OF(struct options, "last", last,
 			     "Write only the last events of each worker, "
 			     "at the end: the contents of its ring"),
@@ -74,8 +87,15 @@ static const struct args_verb verb = {
 			    "p99>2ms, polls:p99.9>500us, waits:p50>1ms, over "
 			    "one second"),
 		ARGS_OUTPUT(struct options,
-			    "Write to FILE; an old one is overwritten"),
-		ARGS_PID(struct options, PICK_PROCESS_HELP),
+			    "Write to FILE; an old one is overwritten. With "
+			    "several processes or --job: to FILE.RANK, or "
+			    "FILE.PID"),
+		{ .name = "pid",
+		  .key = 'p',
+		  .arg = "PID[,PID...]",
+		  .doc = "The processes (default: the only one that uses skua)",
+		  .value = ARGS_OTHER,
+		  .parse = parse_pid },
 		ARGS_FLAG_OF(struct options, "switches", switches,
 			     "Also record when the kernel takes CPUs from "
 			     "threads of the process, and for which threads; "
@@ -84,13 +104,13 @@ static const struct args_verb verb = {
 
 /* ---- recording ------------------------------------------------------------- */
 
-static int open_file(const struct options *options, struct recording *r)
+static int open_file(struct recording *r)
 {
 	const char *why;
-	int fd = outfile_open(options->out, O_WRONLY | O_TRUNC, 0600, &why);
+	int fd = outfile_open(r->name, O_WRONLY | O_TRUNC, 0600, &why);
 
 	if (fd < 0)
-		return recording_complain(r, options->out, why);
+		return recording_complain(r, r->name, why);
 	return recording_start(r, fd);
 }
 
@@ -114,34 +134,108 @@ static int tell(const struct recording *r)
 	return r->last ? EXIT_FAILED : EXIT_OK;
 }
 
-int verb_record(int argc, char **argv)
+/* @pid: 0: the only process with a runtime. @stop_signal: as in struct recording */
+static int record(const struct options *options, uint64_t pid, const char *out,
+		  int stop_signal)
 {
-	struct options options = { 0 };
-	struct recording r = { .verb = "record" };
-	int code;
+	struct recording r = { .verb = "record",
+			       .name = out,
+			       .seconds = options->seconds,
+			       .last = options->last,
+			       .on = options->on,
+			       .trigger = options->trigger,
+			       .stop_signal = stop_signal,
+			       .max_bytes = options->max_bytes };
+	int code = recording_open(&r, pid);
 
-	if (args_parse_verb(&verb, "record", argc, argv, &options) != 0)
-		return EXIT_USAGE;
-	r.name = options.out;
-	r.seconds = options.seconds;
-	r.last = options.last;
-	r.on = options.on;
-	r.trigger = options.trigger;
-	r.max_bytes = options.max_bytes;
-	code = recording_open(&r, options.pid);
 	if (code == EXIT_OK && !trigger_can_come(&r.trigger, r.target))
 		code = recording_complain(
 			&r, "--on stall",
 			"the process has no limit for polls; set "
 			"SKUA_STALL_LIMIT_NS when it starts");
 	if (code == EXIT_OK)
-		code = open_file(&options, &r);
-	if (code == EXIT_OK && options.switches)
+		code = open_file(&r);
+	if (code == EXIT_OK && options->switches)
 		code = add_switches(&r);
 	if (code == EXIT_OK)
 		code = recording_run(&r);
 	if (code == EXIT_OK)
 		code = tell(&r);
 	recording_close(&r);
+	return code;
+}
+
+/* ---- several processes ----------------------------------------------------- */
+
+/* In a process of its own. */
+static int record_part(void *context, const struct target *target)
+{
+	const struct options *options = context;
+	uint32_t rank = target_rank(target);
+	char *out;
+	int code;
+
+	if (rank == TARGET_NO_RANK)
+		code = asprintf(&out, "%s.%d", options->out,
+				target_pid(target));
+	else
+		code = asprintf(&out, "%s.%" PRIu32, options->out, rank);
+	if (code < 0) {
+		fprintf(stderr, ARGS_PROGRAM " record: %s\n", strerror(ENOMEM));
+		return EXIT_FAILED;
+	}
+	code = record(options, (uint64_t)target_pid(target), out, RECORD_STOP);
+	free(out);
+	return code;
+}
+
+/* Refuse processes that would have the same file. They are in the order of their ranks. */
+static int check_ranks(const struct picked *picked)
+{
+	for (size_t i = 1; i < picked->count; i++) {
+		const struct target *a = picked->targets[i - 1];
+		const struct target *b = picked->targets[i];
+
+		if (target_rank(a) != target_rank(b) ||
+		    target_rank(a) == TARGET_NO_RANK)
+			continue;
+		fprintf(stderr,
+			ARGS_PROGRAM " record: processes %d and %d both have "
+				     "rank %" PRIu32
+				     "; allowed: the processes of one job\n",
+			target_pid(a), target_pid(b), target_rank(a));
+		return EXIT_FAILED;
+	}
+	return EXIT_OK;
+}
+
+static int record_all(struct options *options)
+{
+	struct picked picked = { .count = 0 };
+	int code = pick_several(&picked, "record", &options->pick);
+
+	if (code == EXIT_OK)
+		code = check_ranks(&picked);
+	if (code == EXIT_OK)
+		code = record_several(&picked, record_part, options,
+				      options->on);
+	picked_close(&picked);
+	return code;
+}
+
+int verb_record(int argc, char **argv)
+{
+	struct options options = { 0 };
+	const struct pick *pick = &options.pick;
+	int code;
+
+	if (args_parse_verb(&verb, "record", argc, argv, &options) != 0)
+		code = EXIT_USAGE;
+	else if (pick->job || pick->count > 1)
+		code = record_all(&options);
+	else
+		code = record(&options, pick->count ? pick->pids[0] : 0,
+			      options.out, 0);
+	pick_free(&options.pick);
 	return code;
 }

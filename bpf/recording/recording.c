@@ -194,6 +194,8 @@ static void finish(struct recording *r)
 	double fullest = 0;
 	int code;
 
+	if (r->stop_signal)
+		sigdelset(&r->signals, r->stop_signal);
 	r->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) +
 		    (r->last ? FINISH_LAST_NS : FINISH_NS);
 	if (r->reason != TRACE_ENDED) {
@@ -382,13 +384,15 @@ void recording_report(const struct recording *r)
 
 /* Block the signals that end the recording: wait_until() accepts them, so that
  * none is missed. */
-static void block(sigset_t *signals)
+static void block(struct recording *r)
 {
-	sigemptyset(signals);
-	sigaddset(signals, SIGINT);
-	sigaddset(signals, SIGTERM);
-	sigaddset(signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, signals, NULL);
+	sigemptyset(&r->signals);
+	sigaddset(&r->signals, SIGINT);
+	sigaddset(&r->signals, SIGTERM);
+	sigaddset(&r->signals, SIGHUP);
+	if (r->stop_signal)
+		sigaddset(&r->signals, r->stop_signal);
+	sigprocmask(SIG_BLOCK, &r->signals, NULL);
 }
 
 /* Report the first failure, if there is one. */
@@ -407,7 +411,7 @@ int recording_run(struct recording *r)
 	const struct rings_stop stop = { stop_now, r };
 	int code;
 
-	block(&r->signals);
+	block(r);
 	r->cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + OPEN_NS;
 	/* With --last, also keep the events that a program has recorded by
 	 * itself before. */

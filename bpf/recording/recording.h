@@ -25,6 +25,7 @@
  * @last: copy the rings only once, at the end, and nothing before
  * @on: end the recording when @trigger fires; needs @last
  * @trigger: the condition, if @on is set
+ * @stop_signal: blocked; ends the recording as SIGTERM does, but not its last copy; 0: none
  * @max_bytes: end when the file has this many bytes, or a few megabytes more; 0: no limit
  *
  * @signals: the signals that end the recording; blocked
@@ -41,6 +42,7 @@ struct recording {
 	bool last;
 	bool on;
 	struct trigger trigger;
+	int stop_signal;
 	uint64_t max_bytes;
 
 	sigset_t signals;

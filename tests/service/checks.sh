@@ -121,6 +121,7 @@ out_has() { grep -qF -- "$1" "$scratch/out"; }
 out_lacks() { ! grep -qF -- "$1" "$scratch/out"; }
 out_empty() { [[ ! -s $scratch/out ]]; }
 err_has() { grep -qF -- "$1" "$scratch/err"; }
+err_lacks() { ! grep -qF -- "$1" "$scratch/err"; }
 err_lines() { (($(wc -l <"$scratch/err") == $1)); }
 
 # shows EXPRESSION - Python, of the JSON that was printed, as d: true. The places of

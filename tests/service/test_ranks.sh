@@ -78,6 +78,99 @@ sleep 100 &
 refuses 1 "--job: no process that $! has started has skua in it" top --once --job $!
 kill $!
 
+# --- recordings ------------------------------------------------------------------
+
+run record --job $$ --for 0.5 -o "$scratch/job"
+expect 'record --job' exited 0
+expect 'record --job' err_has "rank 1, process ${pids[one]}:"
+expect 'record --job' err_has "process ${pids[plain]}:"
+files=("$scratch/job.0" "$scratch/job.1" "$scratch/job.${pids[plain]}")
+for file in "${files[@]}"; do
+	expect 'record --job' test -s "$file"
+	expect 'record --job' err_has "$file: "
+done
+made=("$scratch"/job.*)
+expect 'record --job: no other file' test "${#made[@]}" = 3
+
+# The timeline has all three, of the same time.
+run export --format chrome "${files[@]}"
+expect 'one timeline' exited 0
+expect 'one timeline' err_lacks 'it is not known to be of the same machine'
+code=0
+python3 - "$scratch/out" "${pids[zero]}" "${pids[one]}" "${pids[plain]}" \
+	2>"$scratch/err" <<'END' || code=$?
+import json
+import sys
+
+path, *pids = sys.argv[1:]
+zero, one, plain = map(int, pids)
+events = json.load(open(path))["traceEvents"]
+names = [(e["pid"], e["args"]["name"]) for e in events if e["name"] == "process_name"]
+assert names == [
+    (zero, f"rank 0 (hog, pid {zero})"),
+    (one, f"rank 1 (hog, pid {one})"),
+    (plain, f"process {plain} (watched)"),
+], names
+spans = {}
+for e in events:
+    if e["ph"] == "X":
+        begin, end = spans.get(e["pid"], (e["ts"], 0))
+        spans[e["pid"]] = min(begin, e["ts"]), max(end, e["ts"] + e["dur"])
+assert set(spans) == {zero, one, plain}, spans
+assert max(s[0] for s in spans.values()) < min(s[1] for s in spans.values()), spans
+END
+expect 'one timeline' exited 0
+
+run why "${files[@]}"
+expect 'why' exited 0
+expect 'why' row 0 "${pids[zero]}" hog 0
+expect 'why' row 1 "${pids[one]}" hog 0
+expect 'why' row - "${pids[plain]}" watched
+expect 'why' grep -qE '^ 1  \[.* on worker [01] of (rank [01]|process [0-9]+)' "$scratch/out"
+
+# The condition is met in one process, and ends all recordings.
+run record --last --on 'polls:p99>1ms' --for 60 -p "${pids[one]},${pids[plain]}" \
+	-o "$scratch/last"
+expect 'a condition in one' exited 0
+expect 'a condition in one' err_has 'of polls in the last second was'
+expect 'a condition in one' err_has 'the condition of --on was not met'
+expect 'a condition in one' test -s "$scratch/last.1"
+expect 'a condition in one' test -s "$scratch/last.${pids[plain]}"
+
+# Recordings that end at the same time do not cut each other off.
+for ((i = 0; i < 5; i++)); do
+	run record --last --on 'polls:p50>9s' --for 0.2 --job $$ -o "$scratch/last"
+	expect 'an end at the same time' exited 0
+	expect 'an end at the same time' err_lacks 'are missing'
+done
+
+# A signal ends all.
+"${tested[@]}" record -p "${pids[one]},${pids[zero]}" -o "$scratch/signal" \
+	2>"$scratch/record.err" &
+recorder=$!
+until [[ -s $scratch/signal.0 && -s $scratch/signal.1 ]]; do
+	sleep 0.01
+done
+kill -INT "$recorder"
+await "$recorder" "$scratch/record.err"
+expect 'a signal' exited 0
+expect 'a signal' err_has "$scratch/signal.0: "
+expect 'a signal' err_has "$scratch/signal.1: "
+
+# One that fails does not keep the others from their files.
+mkdir "$scratch/some.0"
+run record -p "${pids[one]},${pids[zero]}" --for 0.1 -o "$scratch/some"
+expect 'one fails' exited 1
+expect 'one fails' err_has "$scratch/some.0: Is a directory"
+expect 'one fails' test -s "$scratch/some.1"
+PMIX_RANK=1 start again "$watched" load
+refuses 1 'both have rank 1; allowed: the processes of one job' record \
+	-p "${pids[one]},${pids[again]}" -o "$scratch/twice"
+stop again
+refuses 2 '--job with --pid; allowed: one of them' record --job 1 -p 1 -o "$scratch/none"
+
+# --- processes that end ------------------------------------------------------------
+
 # Processes that end leave the table; the last one ends the command.
 "$skua" top --json --interval 0.1 -p "${pids[zero]},${pids[one]}" \
 	>"$scratch/stream" 2>"$scratch/stream.err" &
