@@ -128,6 +128,17 @@ static void run_batch(struct connection *c, const struct request *batch,
 	}
 }
 
+/* Prefetch the keys of a batch, and let others run meanwhile. */
+static void prefetch(struct connection *c, struct request *batch,
+		     unsigned count)
+{
+	for (unsigned step = 0; step < PREFETCH_STEPS; step++) {
+		if (!connection_prefetch(c, batch, count, step))
+			return;
+		skua_yield();
+	}
+}
+
 /* Run the commands that are complete. Return: the last result of the parser */
 static enum resp_result run_commands(struct connection *c)
 {
@@ -138,7 +149,7 @@ static enum resp_result run_commands(struct connection *c)
 
 	do {
 		result = connection_collect(c, batch, &count);
-		connection_prefetch(c, batch, count);
+		prefetch(c, batch, count);
 		run_batch(c, batch, count);
 		resp_drop(&c->parser);
 		if (session->closing || session->reply.failed)

@@ -109,10 +109,12 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
 	return result;
 }
 
-void connection_prefetch(struct connection *c, struct request *batch,
-			 unsigned count)
+/* Hash the first arguments, and ask for their stripes. Return: is there any? */
+static bool prefetch_stripes(struct connection *c, struct request *batch,
+			     unsigned count)
 {
 	struct store *store = c->session.server->store;
+	bool any = false;
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct bytes *argv = resp_kept(&c->parser, batch[i].args);
@@ -121,13 +123,40 @@ void connection_prefetch(struct connection *c, struct request *batch,
 			continue;
 		batch[i].hash = store_key(store, argv[1]).hash;
 		store_prefetch_stripe(store, batch[i].hash);
+		any = true;
 	}
+	return any;
+}
+
+static void prefetch_buckets(struct store *store, const struct request *batch,
+			     unsigned count)
+{
 	for (unsigned i = 0; i < count; i++)
 		if (batch[i].argc >= 2)
 			store_prefetch(store, batch[i].hash);
+}
+
+static void prefetch_entries(struct store *store, const struct request *batch,
+			     unsigned count)
+{
 	for (unsigned i = 0; i < count; i++)
 		if (batch[i].argc >= 2)
 			store_prefetch_entry(store, batch[i].hash);
+}
+
+bool connection_prefetch(struct connection *c, struct request *batch,
+			 unsigned count, unsigned step)
+{
+	struct store *store = c->session.server->store;
+	bool few = count <= FEW;
+
+	if (step == 0 && !prefetch_stripes(c, batch, count))
+		return false;
+	if (step == 1 || !few)
+		prefetch_buckets(store, batch, count);
+	if (step == 2 || !few)
+		prefetch_entries(store, batch, count);
+	return few;
 }
 
 /* ---- life --------------------------------------------------------------------- */

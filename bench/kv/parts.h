@@ -57,8 +57,22 @@ void connection_received(struct connection *c, size_t bytes);
 enum resp_result connection_collect(struct connection *c, struct request *batch,
 				    unsigned *count);
 
-/* connection_prefetch - hash the first arguments of a batch, and ask for their entries */
-void connection_prefetch(struct connection *c, struct request *batch,
-			 unsigned count);
+/**
+ * connection_prefetch - ask the CPU for memory of the keys of a batch
+ * @step: 0: hash the first arguments, and ask for their stripes; 1: for the buckets;
+ *        2: for the entries
+ *
+ * Each step reads what the step before has asked for. The caller lets other connections run
+ * after each step. They take the time of the memory, and all requests that have arrived are
+ * received before the first reply is sent. The queue of a worker keeps the order of such
+ * requests, because each of them takes the same steps. A batch of more than FEW commands takes
+ * all steps at once: its commands take the time of each other's memory.
+ *
+ * Return: true: let others run, and take the next step if there is one; false: go on.
+ */
+#define PREFETCH_STEPS 3u
+#define FEW            4u /* a guess */
+bool connection_prefetch(struct connection *c, struct request *batch,
+			 unsigned count, unsigned step);
 
 #endif

@@ -37,6 +37,7 @@ typedef enum next (*step_fn)(struct task *t);
  * @set, @wanted: the locks that the next command needs: stripes, and HELD_*
  * @stripe, @got: the locks of these that are held: stripes below @stripe, and HELD_*
  * @batch, @count, @at, @result: commands that were parsed; those below @at have run
+ * @prefetched: steps of connection_prefetch() that the batch has taken
  * @records, @waiter: the records of a command, until they are added to the log; a wait for the log
  * @rest, @visits: a wait until a rewrite has visited these stripes
  * @select, @cases: a wait for the socket and for messages
@@ -52,7 +53,7 @@ struct task {
 	struct store_set set;
 	unsigned wanted, stripe, got;
 	struct request batch[BATCH];
-	unsigned count, at;
+	unsigned count, at, prefetched;
 	enum resp_result result;
 	struct record_batch records;
 	struct log_waiter waiter;
@@ -330,12 +331,21 @@ static enum next next_command(struct task *t)
 			  : run);
 }
 
+/* Prefetch the keys of the batch, and let others run meanwhile. */
+static enum next prefetch(struct task *t)
+{
+	if (t->prefetched == PREFETCH_STEPS ||
+	    !connection_prefetch(&t->c, t->batch, t->count, t->prefetched))
+		return to(t, next_command);
+	t->prefetched++;
+	return YIELD;
+}
+
 static enum next parse(struct task *t)
 {
 	t->result = connection_collect(&t->c, t->batch, &t->count);
-	t->at = 0;
-	connection_prefetch(&t->c, t->batch, t->count);
-	return to(t, next_command);
+	t->at = t->prefetched = 0;
+	return to(t, prefetch);
 }
 
 /* ---- input -------------------------------------------------------------------- */
