@@ -239,6 +239,12 @@ static enum next free_garbage(struct task *t)
 						: to(t, next_command);
 }
 
+/* The hash of the first argument, if there is one. */
+static const uint64_t *hash_of(const struct request *request)
+{
+	return request->argc > 1 ? &request->hash : NULL;
+}
+
 /* The command has run, and its stripes are still locked. */
 static enum next add_records(struct task *t)
 {
@@ -275,8 +281,7 @@ static enum next run(struct task *t)
 		release_locks(t);
 		return to(t, wait_for_visits);
 	}
-	command_run(session, request->argc, argv,
-		    request->argc > 1 ? &request->hash : NULL);
+	command_run(session, request->argc, argv, hash_of(request));
 	return to(t, add_records);
 }
 
@@ -323,7 +328,8 @@ static enum next next_command(struct task *t)
 		return batch_end(t);
 	argv = resp_kept(&t->c.parser, request->args);
 	want(t, 0);
-	t->wanted = command_locks(session, request->argc, argv, &t->set);
+	t->wanted = command_locks(session, request->argc, argv,
+				  hash_of(request), &t->set);
 	return to(t,
 		  session->server->log && command_must_wait(session,
 							    request->argc, argv)

@@ -98,13 +98,15 @@ static inline bool command_arity_fits(const struct command *command,
 /**
  * command_locks - find the locks that a command would take if it ran now, and label the session
  *                 with it
+ * @hash: as for command_run()
  * @set: receives the stripes
  *
  * A caller that cannot wait in command_run() takes them before it. Return: HELD_PUBSUB and
  * HELD_CLIENTS.
  */
 unsigned command_locks(struct session *session, size_t argc,
-		       const struct bytes *argv, struct store_set *set);
+		       const struct bytes *argv, const uint64_t *hash,
+		       struct store_set *set);
 
 /* command_must_wait - tell whether a command waits for room in the log, which the server has,
  * before it runs. A poll waits by logged_room_poll() */

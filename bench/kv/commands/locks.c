@@ -8,8 +8,16 @@ static unsigned held(unsigned flags)
 	       (flags & COMMAND_CLIENTS ? HELD_CLIENTS : 0);
 }
 
+/* Is argv[1] the only key? */
+static bool has_first_key_alone(const struct command *command)
+{
+	return command->first == 1 && command->last == 1 &&
+	       !(command->flags & COMMAND_ALL_KEYS);
+}
+
 unsigned command_locks(struct session *session, size_t argc,
-		       const struct bytes *argv, struct store_set *set)
+		       const struct bytes *argv, const uint64_t *hash,
+		       struct store_set *set)
 {
 	const struct transaction *transaction = &session->transaction;
 	const struct command *container;
@@ -27,6 +35,9 @@ unsigned command_locks(struct session *session, size_t argc,
 		transaction_stripes(session, set);
 		return held(transaction->flags);
 	}
-	command_keys(session->server->store, command, argc, argv, set);
+	if (hash && has_first_key_alone(command))
+		store_set_add(set, *hash);
+	else
+		command_keys(session->server->store, command, argc, argv, set);
 	return held(command->flags);
 }
