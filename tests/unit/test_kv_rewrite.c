@@ -35,6 +35,8 @@ static int open_error, rename_error, folder_error;
 static int new_write_error, new_sync_error, old_write_error;
 /* Writes of the new file wait until this is 0. */
 static unsigned new_stuck;
+/* Number of times that the name of the new file was removed; and that a worker did it. */
+static unsigned removals, removals_by_workers;
 
 int __real_skua_file_open(struct skua_runtime *rt, const char *name, int flags,
 			  mode_t mode, uint64_t deadline_ns);
@@ -54,6 +56,8 @@ int __real_file_rename(struct skua_runtime *rt, const char *from,
 		       const char *to);
 int __wrap_file_rename(struct skua_runtime *rt, const char *from,
 		       const char *to);
+int __real_unlink(const char *name);
+int __wrap_unlink(const char *name);
 int __real_file_sync_folder(struct skua_runtime *rt, const char *of);
 int __wrap_file_sync_folder(struct skua_runtime *rt, const char *of);
 
@@ -106,6 +110,17 @@ int __wrap_file_rename(struct skua_runtime *rt, const char *from,
 	if (!code)
 		WRITE(new_fd, -1);
 	return code;
+}
+
+int __wrap_unlink(const char *name)
+{
+	if (strcmp(name, new_path) == 0) {
+		if (skua_task_self())
+			WRITE(removals_by_workers,
+			      READ(removals_by_workers) + 1);
+		WRITE(removals, READ(removals) + 1);
+	}
+	return __real_unlink(name);
 }
 
 int __wrap_file_sync_folder(struct skua_runtime *rt, const char *of)
@@ -194,6 +209,7 @@ static int begin(void **state)
 	open_error = rename_error = folder_error = 0;
 	new_write_error = new_sync_error = old_write_error = 0;
 	new_stuck = 0;
+	removals = removals_by_workers = 0;
 	new_fd = -1;
 	config.workers = 2;
 	return skua_runtime_create(&runtime, &config, NULL);
@@ -900,6 +916,22 @@ TEST(sync__that_fails__leaves_the_log)
 TEST(rename__that_fails__leaves_the_log)
 {
 	expect_failure_of(&rename_error);
+}
+
+/* A removal may free a large file: no worker may wait for it. */
+TEST(file__of_a_rewrite_that_fails__is_removed_by_no_worker)
+{
+	start(LOG_EVERYSEC);
+	run("SET key value");
+	WRITE(removals, 0);
+	WRITE(new_write_error, -EIO);
+	rewrite_now();
+	WRITE(new_write_error, 0);
+	stop(&kv, &server_log);
+	assert_int_equal(rewrite_figures(&server_log).failures, 1);
+	/* At its begin and at its end. */
+	assert_int_equal(READ(removals), 2);
+	assert_int_equal(READ(removals_by_workers), 0);
 }
 
 /* The log needs the room that the new file has taken: no client notices it. */

@@ -54,24 +54,40 @@ int file_sync_folder(struct skua_runtime *runtime, const char *path)
 	return code;
 }
 
-struct renaming {
+/* A system call on names of files, for the blocking pool. @to: NULL: remove @from */
+struct naming {
 	struct skua_blocking call;
 	const char *from, *to;
 	int code;
 };
 
-static void rename_now(struct skua_blocking *self)
+static void name_now(struct skua_blocking *self)
 {
-	struct renaming *renaming = (struct renaming *)self;
+	struct naming *naming = (struct naming *)self;
+	int code = naming->to ? rename(naming->from, naming->to)
+			      : unlink(naming->from);
 
-	renaming->code = rename(renaming->from, renaming->to) ? -errno : 0;
+	naming->code = code ? -errno : 0;
+}
+
+/* If the pool has no thread, hold up this one: a rewrite that keeps its file takes the room of the
+ * log. */
+static int name_on_pool(struct skua_runtime *runtime, const char *from,
+			const char *to)
+{
+	struct naming naming = { SKUA_BLOCKING_INIT(name_now), from, to, 0 };
+
+	if (skua_blocking_call(runtime, &naming.call, SKUA_FOREVER_NS))
+		name_now(&naming.call);
+	return naming.code;
 }
 
 int file_rename(struct skua_runtime *runtime, const char *from, const char *to)
 {
-	struct renaming renaming = { SKUA_BLOCKING_INIT(rename_now), from, to,
-				     0 };
-	int code = skua_blocking_call(runtime, &renaming.call, SKUA_FOREVER_NS);
+	return name_on_pool(runtime, from, to);
+}
 
-	return code ? code : renaming.code;
+int file_remove(struct skua_runtime *runtime, const char *path)
+{
+	return name_on_pool(runtime, path, NULL);
 }

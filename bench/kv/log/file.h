@@ -20,7 +20,11 @@ int file_begin(struct skua_runtime *runtime, int fd, struct frame_file *file);
 /* file_sync_folder - sync the folder of a file: its name survives a crash only then */
 int file_sync_folder(struct skua_runtime *runtime, const char *path);
 
-/* file_rename - rename a file, in place of the one that has the new name */
+/* file_rename - rename a file, in place of the one that has the new name. On the blocking pool */
 int file_rename(struct skua_runtime *runtime, const char *from, const char *to);
+
+/* file_remove - remove the name of a file. On the blocking pool: if it is the last name of a file
+ * that nobody has open, that frees the whole file */
+int file_remove(struct skua_runtime *runtime, const char *path);
 
 #endif

@@ -306,7 +306,7 @@ static int create_file(struct log *log)
 	struct stat old;
 	int fd;
 
-	unlink(r->path);
+	file_remove(log->runtime, r->path);
 	fd = skua_file_open(log->runtime, r->path, O_RDWR | O_CREAT | O_EXCL,
 			    0600, SKUA_FOREVER_NS);
 	if (fd < 0)
@@ -442,7 +442,7 @@ static void end(struct log *log, int code)
 
 	if (code) {
 		rewrite_give_up(log, code);
-		unlink(r->path);
+		file_remove(log->runtime, r->path);
 	}
 	if (r->fd >= 0)
 		skua_file_close(log->runtime, r->fd, SKUA_FOREVER_NS);
