@@ -11,6 +11,15 @@
 
 EACH_TEST(log_begin, log_end);
 
+static int begin_all(void **state)
+{
+	(void)state;
+	commands_init();
+	return 0;
+}
+
+ALL_TESTS(begin_all, NULL);
+
 /* ---- memory ----------------------------------------------------------------------- */
 
 /* So many calls of this thread succeed, and the next one fails; negative: all succeed. */
@@ -31,19 +40,28 @@ void *__wrap_malloc(size_t size)
 static struct server server;
 static struct session session;
 
-static void begin_commands(void)
+static void begin_session(struct session *it)
 {
-	open_log(LOG_EVERYSEC);
+	memset(it, 0, sizeof(*it));
+	it->server = &server;
+	it->authenticated = true;
+	it->reply.version = 2;
+}
+
+static void begin_commands_in(enum log_mode mode)
+{
+	open_log(mode);
 	memset(&server, 0, sizeof(server));
-	memset(&session, 0, sizeof(session));
 	settings_init(&server.settings);
-	commands_init();
 	server.store = store_create();
 	assert_non_null(server.store);
 	assert_true(logged_start(&server, &server_log));
-	session.server = &server;
-	session.authenticated = true;
-	session.reply.version = 2;
+	begin_session(&session);
+}
+
+static void begin_commands(void)
+{
+	begin_commands_in(LOG_EVERYSEC);
 }
 
 static void end_commands(void)
@@ -54,7 +72,7 @@ static void end_commands(void)
 }
 
 /* Run a command of words. */
-static void command(const char *line)
+static void command_of(struct session *it, const char *line)
 {
 	struct bytes argv[8];
 	size_t argc = 0;
@@ -65,7 +83,12 @@ static void command(const char *line)
 		argv[argc++] = (struct bytes){ line, size };
 		line += size + (line[size] == ' ');
 	}
-	command_run(&session, argc, argv, NULL);
+	command_run(it, argc, argv, NULL);
+}
+
+static void command(const char *line)
+{
+	command_of(&session, line);
 }
 
 /* The reply is an error, the log is lost, and has only the record before. */
@@ -231,4 +254,197 @@ TEST(reads__that_find_expired_keys__wait_for_room)
 TEST(sweeps__of_expired_keys__wait_for_room)
 {
 	expire_on_a_stuck_disk(sweep_all);
+}
+
+/* ---- reads of changes that are not durable --------------------------------------------- */
+
+/* A client, beside that of @session. */
+static struct session reader;
+
+static void begin_reads(void)
+{
+	begin_commands_in(LOG_ALWAYS);
+	begin_session(&reader);
+	command("SET key 1");
+	assert_true(logged_wait(&session));
+}
+
+/* The reader has the reply of a command that tells the last change, whose record is not durable:
+ * the reply must wait for it. */
+static void end_reads(void)
+{
+	uint64_t need = reader.need, added = log_added(&server_log);
+
+	WRITE(stuck, 0);
+	assert_true(logged_wait(&reader));
+	assert_int_equal(log_stop(&server_log), 0);
+	reply_free(&reader.reply);
+	end_commands();
+	assert_int_equal(need, added);
+}
+
+static void expect_wait_of(const char *line)
+{
+	begin_reads();
+	WRITE(stuck, 1);
+	command("SET key 2");
+	command_of(&reader, line);
+	end_reads();
+}
+
+TEST(read_of_a_key__that_has_changed__waits_for_the_record)
+{
+	expect_wait_of("GET key");
+}
+
+TEST(read_of_several_keys__of_which_one_has_changed__waits_for_the_record)
+{
+	expect_wait_of("MGET other key");
+}
+
+TEST(reads_of_all_keys__after_a_change__wait_for_the_record)
+{
+	static const char *const lines[] = { "DBSIZE", "KEYS *", "SCAN 0" };
+
+	for (unsigned i = 0; i < 3; i++)
+		expect_wait_of(lines[i]);
+}
+
+/* A transaction that only reads. */
+static void expect_wait_of_exec(const char *line)
+{
+	begin_reads();
+	command_of(&reader, "MULTI");
+	command_of(&reader, line);
+	WRITE(stuck, 1);
+	command("SET key 2");
+	command_of(&reader, "EXEC");
+	end_reads();
+}
+
+TEST(exec__that_reads_a_change__waits_for_the_record)
+{
+	static const char *const lines[] = { "GET key", "KEYS *", "DBSIZE" };
+
+	for (unsigned i = 0; i < 3; i++)
+		expect_wait_of_exec(lines[i]);
+}
+
+/* Its reply says that the key has changed. */
+TEST(exec__after_a_watched_key_has_changed__waits_for_the_record)
+{
+	begin_reads();
+	command_of(&reader, "WATCH key");
+	command_of(&reader, "MULTI");
+	command_of(&reader, "PING");
+	WRITE(stuck, 1);
+	command("SET key 2");
+	command_of(&reader, "EXEC");
+	end_reads();
+}
+
+/* ---- transactions while the log has no room ---------------------------------------------- */
+
+/* The disk writes nothing, until the log has no room. */
+static void fill_log(void)
+{
+	unsigned before = READ(writes);
+
+	WRITE(stuck, 1);
+	add_record(10);
+	while (READ(writes) == before)
+		skua_sleep_until(skua_now_ns() + 1000000);
+	while (!log_is_behind(&server_log))
+		add_record(60000);
+}
+
+static bool somebody_waits_for_room(void)
+{
+	bool waits;
+
+	skua_mutex_lock(&server_log.lock, SKUA_FOREVER_NS);
+	waits = server_log.behind;
+	skua_mutex_unlock(&server_log.lock);
+	return waits;
+}
+
+static unsigned ended;
+
+static void *run_reader(void *line)
+{
+	command_of(&reader, line);
+	WRITE(ended, 1);
+	return line;
+}
+
+/* The reader runs a command, waits, and goes on when the log has room. A key has a time to live, so
+ * that the command may add a record. @meanwhile: called while it waits; NULL: nothing */
+static void expect_wait_for_room(char *line, void (*meanwhile)(void),
+				 const char *reply)
+{
+	pthread_t thread;
+	bool waited;
+
+	WRITE(ended, 0);
+	reply_sent(&reader.reply);
+	fill_log();
+	assert_int_equal(pthread_create(&thread, NULL, run_reader, line), 0);
+	do {
+		waited = somebody_waits_for_room();
+	} while (!waited && !READ(ended));
+	waited = waited && !READ(ended);
+	if (meanwhile)
+		meanwhile();
+	WRITE(stuck, 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(log_stop(&server_log), 0);
+	end_commands();
+	assert_true(waited);
+	assert_int_equal(reader.reply.used, strlen(reply));
+	assert_memory_equal(reader.reply.data, reply, strlen(reply));
+	reply_free(&reader.reply);
+}
+
+static void begin_without_room(void)
+{
+	begin_commands();
+	begin_session(&reader);
+	command("SET key 1 PX 1000000000");
+}
+
+TEST(watch__while_the_log_has_no_room__waits)
+{
+	begin_without_room();
+	expect_wait_for_room((char[]){ "WATCH key" }, NULL, "+OK\r\n");
+}
+
+static void begin_transaction(void)
+{
+	begin_without_room();
+	command_of(&reader, "WATCH key");
+	command_of(&reader, "MULTI");
+	command_of(&reader, "GET key");
+}
+
+TEST(exec__while_the_log_has_no_room__waits)
+{
+	begin_transaction();
+	expect_wait_for_room((char[]){ "EXEC" }, NULL, "*1\r\n$1\r\n1\r\n");
+}
+
+static void expire_key(void)
+{
+	struct key key = store_key(server.store, (struct bytes){ "key", 3 });
+	struct stripe *stripe = store_stripe(server.store, key.hash);
+
+	store_lock(stripe);
+	(*table_find(&stripe->table, key.hash, key.bytes))->expires_ms = 1;
+	store_unlock(stripe);
+}
+
+/* It looks at the clock after its wait. */
+TEST(exec__whose_watched_key_expires_while_it_waits__fails)
+{
+	begin_transaction();
+	expect_wait_for_room((char[]){ "EXEC" }, expire_key, "*-1\r\n");
 }

@@ -93,7 +93,7 @@ static void add_many(struct call *call, const struct store_set *set,
 		changed(session, set, add(call, rewrite));
 }
 
-static void read_some(struct call *call, const struct store_set *set)
+void logged_read(struct call *call, const struct store_set *set)
 {
 	uint64_t most = 0;
 
@@ -110,7 +110,7 @@ void logged_many(struct call *call, const struct store_set *set,
 	    logged_changes(call->store, set) != before)
 		add_many(call, set, call->rewrite);
 	else
-		read_some(call, set);
+		logged_read(call, set);
 }
 
 void logged_flush(struct call *call)
@@ -160,6 +160,8 @@ void logged_queued(struct call *call)
 
 	if (!(command->flags & COMMAND_WRITE)) {
 		command->run(call);
+		if (command->flags & COMMAND_READ && !command->first)
+			logged_read_all(call);
 		return;
 	}
 	command_keys(call->store, command, call->argc, call->argv, &set);
@@ -190,7 +192,7 @@ void logged_end(struct call *call, struct record_batch *batch,
 	uint64_t position = 0;
 
 	if (!session->clock.batch->changed)
-		read_some(call, set);
+		logged_read(call, set);
 	/* Otherwise logged_add_poll() adds the batch of the session. */
 	if (session->clock.batch != batch)
 		return;

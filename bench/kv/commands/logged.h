@@ -58,6 +58,9 @@ void logged_many(struct call *call, const struct store_set *set,
 /* logged_flush - a command has removed all keys; all stripes are locked */
 void logged_flush(struct call *call);
 
+/* logged_read - a command has read keys of stripes, whose locks are held */
+void logged_read(struct call *call, const struct store_set *set);
+
 /* logged_read_all - a command has read keys of any stripe */
 void logged_read_all(struct call *call);
 

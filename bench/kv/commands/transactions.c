@@ -194,13 +194,25 @@ static void run_queued(struct call *call)
 	}
 }
 
+/* Run the queued commands, with the locks of @set. */
+static void run_transaction(struct call *call, const struct store_set *set)
+{
+	struct record_batch batch = { .data = NULL };
+
+	call->session->held |= HELD_STRIPES;
+	if (call->server->log)
+		logged_begin(call, &batch);
+	run_queued(call);
+	if (call->server->log)
+		logged_end(call, &batch, set);
+}
+
 void run_exec(struct call *call)
 {
 	struct session *session = call->session;
 	struct transaction *transaction = &session->transaction;
 	struct store_set set = { .used = 0 };
 	unsigned held = session->held;
-	struct record_batch batch = { .data = NULL };
 	bool stale;
 
 	if (!transaction->active) {
@@ -220,17 +232,15 @@ void run_exec(struct call *call)
 		logged_lock_transaction(call, &set);
 	stale = is_stale(call);
 	transaction_unwatch_locked(session);
-	if (stale) {
-		reply_null_array(call->reply);
+	if (!stale) {
+		run_transaction(call, &set);
 	} else {
-		session->held |= HELD_STRIPES;
+		reply_null_array(call->reply);
+		/* The reply tells a change. */
 		if (call->server->log)
-			logged_begin(call, &batch);
-		run_queued(call);
-		if (call->server->log)
-			logged_end(call, &batch, &set);
-		session->held = held;
+			logged_read(call, &set);
 	}
+	session->held = held;
 	if (!(held & HELD_STRIPES))
 		store_unlock_set(call->store, &set);
 	transaction_reset(session);
