@@ -6,55 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK, GIVE, TOKEN, OVER }; /* tags */
-
-/* The pause of an idle rank that has asked all others in vain: doubled each time, within
- * these limits. Guesses. */
-#define MIN_PAUSE_NS UINT64_C(50000)
-#define MAX_PAUSE_NS UINT64_C(1000000)
-
-struct token {
-	int64_t sent; /* GIVEs with parts that were sent, less those received */
-	int64_t vain; /* not 0: a rank has received parts since the last wave */
-};
-
 /* A message that is being sent. */
 struct sending {
 	struct mpi_op op;
 	struct sending *next;
-	char bytes[SHARING_MAX_BYTES];
+	char bytes[PROTOCOL_MAX_BYTES];
 };
 
 struct sharing {
+	struct protocol protocol;
 	struct mpi_progress *progress;
 	MPI_Comm comm;
 	struct work_pool *pool;
-	struct sharing_counts *counts;
-	int rank, ranks;
-	unsigned max_parts; /* of one GIVE */
-	uint64_t random;
 
 	struct mpi_op receive;
-	char received[SHARING_MAX_BYTES];
+	char received[PROTOCOL_MAX_BYTES];
 	struct sending *sendings, *spare;
-
-	/* Ranks that this one has to answer, in the order of their ASKs. */
-	int *askers;
-	int asker_count;
-
-	/* This rank's own ASKs. */
-	bool asking;
-	bool pauses; /* asks again at @next_ask_ns */
-	int first,
-		tried; /* of this turn: the first rank, and how many said no */
-	uint64_t pause_ns, next_ask_ns;
-
-	/* The wave. Rank 0 begins it; until then it has no token. */
-	struct token token;
-	bool has_token, wave_begun;
-	int64_t sent; /* as struct token */
-	bool received_parts;
-	bool over;
 };
 
 /* ---- messages ------------------------------------------------------------------- */
@@ -62,7 +29,7 @@ struct sharing {
 static int post_receive(struct sharing *sharing)
 {
 	mpi_enter(sharing->progress);
-	MPI_Irecv(sharing->received, SHARING_MAX_BYTES, MPI_BYTE,
+	MPI_Irecv(sharing->received, PROTOCOL_MAX_BYTES, MPI_BYTE,
 		  MPI_ANY_SOURCE, MPI_ANY_TAG, sharing->comm,
 		  &sharing->receive.request);
 	mpi_leave(sharing->progress);
@@ -94,9 +61,9 @@ static int post_send(struct sharing *sharing, struct sending *sending, int to,
 	return mpi_op_start(sharing->progress, &sending->op, NULL);
 }
 
-static int send(struct sharing *sharing, int to, int tag, const void *data,
-		size_t bytes)
+static int send(void *of, int to, int tag, const void *data, size_t bytes)
 {
+	struct sharing *sharing = of;
 	struct sending *sending = new_sending(sharing);
 
 	if (!sending)
@@ -121,149 +88,42 @@ static void reap_sendings(struct sharing *sharing)
 	}
 }
 
-/* ---- ASK and GIVE --------------------------------------------------------------- */
+/* ---- the pool ------------------------------------------------------------------- */
 
-/* Answer the ranks that have asked, as long as there is an answer. */
-static int answer_askers(struct sharing *sharing)
+static void pool_ask(void *of, unsigned parts)
 {
-	const size_t part_bytes = sharing->pool->part_bytes;
-	int answered = 0, err = 0;
-
-	while (err == 0 && answered < sharing->asker_count) {
-		struct sending *sending = new_sending(sharing);
-		int to = sharing->askers[answered], parts;
-
-		if (!sending)
-			return -ENOMEM;
-		parts = work_pool_answer(sharing->pool, sending->bytes,
-					 sharing->max_parts);
-		if (parts < 0) {
-			sending->next = sharing->spare;
-			sharing->spare = sending;
-			break;
-		}
-		if (parts > 0) {
-			sharing->sent++;
-			sharing->counts->gives++;
-			sharing->counts->parts_given += (unsigned)parts;
-		}
-		answered++;
-		err = post_send(sharing, sending, to, GIVE,
-				(size_t)parts * part_bytes);
-	}
-	sharing->asker_count -= answered;
-	memmove(sharing->askers, sharing->askers + answered,
-		(size_t)sharing->asker_count * sizeof(*sharing->askers));
-	return err;
+	work_pool_ask(((struct sharing *)of)->pool, parts);
 }
 
-static uint64_t next_random(struct sharing *sharing)
+static int pool_answer(void *of, void *parts, unsigned wanted, unsigned max)
 {
-	/* Marsaglia's xorshift. */
-	sharing->random ^= sharing->random << 13;
-	sharing->random ^= sharing->random >> 7;
-	sharing->random ^= sharing->random << 17;
-	return sharing->random;
+	return work_pool_answer(((struct sharing *)of)->pool, parts, wanted,
+				max);
 }
 
-/* The next rank to ask; never this one. */
-static int next_victim(struct sharing *sharing)
+static int pool_put(void *of, const void *parts, size_t count)
 {
-	int others = sharing->ranks - 1;
-
-	if (sharing->tried == 0)
-		sharing->first = (int)(next_random(sharing) % (unsigned)others);
-	return (sharing->rank + 1 +
-		(sharing->first + sharing->tried) % others) %
-	       sharing->ranks;
+	return work_pool_put(((struct sharing *)of)->pool, parts, count);
 }
 
-static int ask_if_idle(struct sharing *sharing)
+static unsigned pool_waiting(void *of)
 {
-	sharing->pauses = false;
-	if (sharing->asking || sharing->over || sharing->ranks == 1 ||
-	    !work_pool_idle(sharing->pool))
-		return 0;
-	if (skua_now_ns() < sharing->next_ask_ns) {
-		sharing->pauses = true;
-		return 0;
-	}
-	sharing->asking = true;
-	sharing->counts->asks++;
-	return send(sharing, next_victim(sharing), ASK, NULL, 0);
+	return work_pool_waiting(((struct sharing *)of)->pool);
 }
 
-static void was_refused(struct sharing *sharing)
+static bool pool_idle(void *of)
 {
-	if (++sharing->tried < sharing->ranks - 1)
-		return;
-	sharing->tried = 0;
-	sharing->next_ask_ns = skua_now_ns() + sharing->pause_ns;
-	if (sharing->pause_ns < MAX_PAUSE_NS)
-		sharing->pause_ns *= 2;
+	return work_pool_idle(((struct sharing *)of)->pool);
 }
 
-static int on_give(struct sharing *sharing, size_t bytes)
-{
-	size_t parts = bytes / sharing->pool->part_bytes;
-
-	sharing->asking = false;
-	if (parts == 0) {
-		was_refused(sharing);
-		return 0;
-	}
-	sharing->tried = 0;
-	sharing->pause_ns = MIN_PAUSE_NS;
-	sharing->sent--;
-	sharing->received_parts = true;
-	sharing->counts->parts_received += parts;
-	return work_pool_put(sharing->pool, sharing->received, parts);
-}
-
-/* ---- the wave ------------------------------------------------------------------- */
-
-static int tell_over(struct sharing *sharing)
-{
-	int err = 0;
-
-	sharing->over = true;
-	for (int to = 1; err == 0 && to < sharing->ranks; to++)
-		err = send(sharing, to, OVER, NULL, 0);
-	return err;
-}
-
-/* Return whether the wave that has come back to rank 0 has found the end. */
-static bool found_end(const struct sharing *sharing)
-{
-	return sharing->wave_begun && !sharing->token.vain &&
-	       !sharing->received_parts &&
-	       sharing->token.sent + sharing->sent == 0;
-}
-
-static int pass_token_if_idle(struct sharing *sharing)
-{
-	int next = (sharing->rank + 1) % sharing->ranks;
-
-	if (!sharing->has_token || sharing->over ||
-	    !work_pool_idle(sharing->pool))
-		return 0;
-	if (sharing->ranks == 1)
-		return tell_over(sharing);
-	if (sharing->rank > 0) {
-		sharing->token.sent += sharing->sent;
-		sharing->token.vain |= sharing->received_parts;
-	} else if (found_end(sharing)) {
-		return tell_over(sharing);
-	} else {
-		sharing->token = (struct token){ 0 };
-		sharing->wave_begun = true;
-		sharing->counts->waves++;
-	}
-	sharing->received_parts = false;
-	sharing->has_token = false;
-	return send(sharing, next, TOKEN, &sharing->token,
-		    sizeof(sharing->token));
-}
+static const struct protocol_host host = {
+	.send = send,
+	.ask = pool_ask,
+	.answer = pool_answer,
+	.put = pool_put,
+	.waiting = pool_waiting,
+	.idle = pool_idle,
+};
 
 /* ---- the loop ------------------------------------------------------------------- */
 
@@ -275,22 +135,9 @@ static int on_message(struct sharing *sharing)
 	mpi_enter(sharing->progress);
 	MPI_Get_count(status, MPI_BYTE, &bytes);
 	mpi_leave(sharing->progress);
-	switch (status->MPI_TAG) {
-	case ASK:
-		sharing->askers[sharing->asker_count++] = status->MPI_SOURCE;
-		work_pool_ask(sharing->pool);
-		return 0;
-	case GIVE:
-		return on_give(sharing, (size_t)bytes);
-	case TOKEN:
-		memcpy(&sharing->token, sharing->received,
-		       sizeof(sharing->token));
-		sharing->has_token = true;
-		return 0;
-	default: /* OVER */
-		sharing->over = true;
-		return 0;
-	}
+	return protocol_receive(&sharing->protocol, status->MPI_SOURCE,
+				status->MPI_TAG, sharing->received,
+				(size_t)bytes, skua_now_ns());
 }
 
 static int step(struct sharing *sharing)
@@ -303,13 +150,8 @@ static int step(struct sharing *sharing)
 			err = post_receive(sharing);
 	}
 	reap_sendings(sharing);
-	if (err == 0)
-		err = answer_askers(sharing);
-	if (err == 0)
-		err = ask_if_idle(sharing);
-	if (err == 0)
-		err = pass_token_if_idle(sharing);
-	return err;
+	return err != 0 ? err
+			: protocol_step(&sharing->protocol, skua_now_ns());
 }
 
 /* Wait for a change, and then make a step. */
@@ -317,8 +159,9 @@ static int next_step(struct sharing *sharing)
 {
 	/* Not by a look at the clock: the pause may be over by now. */
 	(void)skua_event_wait(sharing->pool->changed,
-			      sharing->pauses ? sharing->next_ask_ns
-					      : SKUA_FOREVER_NS);
+			      sharing->protocol.pauses
+				      ? sharing->protocol.next_ask_ns
+				      : SKUA_FOREVER_NS);
 	/* Before the step: what changes during it ends the next wait. */
 	(void)skua_event_reset(sharing->pool->changed);
 	return step(sharing);
@@ -331,7 +174,7 @@ static int leave(struct sharing *sharing)
 	int err = 0;
 
 	work_pool_end(sharing->pool);
-	while (err == 0 && sharing->asking)
+	while (err == 0 && sharing->protocol.asking > 0)
 		err = next_step(sharing);
 	if (err != 0)
 		return err;
@@ -364,37 +207,38 @@ static void free_sendings(struct sharing *sharing)
 }
 
 int sharing_run(struct mpi_progress *progress, MPI_Comm comm,
-		struct work_pool *pool, struct sharing_counts *counts)
+		struct work_pool *pool, struct protocol_counts *counts)
 {
 	struct sharing sharing = {
+		.protocol = { .host = &host,
+			      .of = &sharing,
+			      .policy = &protocol_default,
+			      .counts = counts,
+			      .part_bytes = pool->list.part_bytes },
 		.progress = progress,
 		.comm = comm,
 		.pool = pool,
-		.counts = counts,
-		.max_parts = (unsigned)(SHARING_MAX_BYTES / pool->part_bytes),
-		.pause_ns = MIN_PAUSE_NS,
 	};
 	int err;
 
-	*counts = (struct sharing_counts){ 0 };
+	*counts = (struct protocol_counts){ 0 };
 	mpi_enter(progress);
-	MPI_Comm_rank(comm, &sharing.rank);
-	MPI_Comm_size(comm, &sharing.ranks);
+	MPI_Comm_rank(comm, &sharing.protocol.rank);
+	MPI_Comm_size(comm, &sharing.protocol.ranks);
 	mpi_leave(progress);
-	sharing.random = (uint64_t)sharing.rank + 1;
-	sharing.has_token = sharing.rank == 0;
-	sharing.askers = calloc((size_t)sharing.ranks, sizeof(int));
-	if (!sharing.askers)
-		return -ENOMEM;
+	err = protocol_init(&sharing.protocol,
+			    (uint64_t)sharing.protocol.rank + 1);
+	if (err != 0)
+		return err;
 	err = post_receive(&sharing);
 	if (err == 0)
 		err = step(&sharing);
-	while (err == 0 && !sharing.over)
+	while (err == 0 && !sharing.protocol.over)
 		err = next_step(&sharing);
 	if (err == 0)
 		err = leave(&sharing);
 	if (err == 0)
 		free_sendings(&sharing);
-	free(sharing.askers);
+	protocol_free(&sharing.protocol);
 	return err;
 }

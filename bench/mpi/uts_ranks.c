@@ -39,7 +39,7 @@ struct rank {
 	struct session session;
 	struct skua_event changed;
 	struct work_pool pool;
-	struct sharing_counts counts;
+	struct protocol_counts counts;
 	struct searcher *searchers; /* one for each worker */
 	uint64_t begin_ns;
 	double seconds;

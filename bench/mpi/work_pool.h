@@ -11,6 +11,8 @@
 
 #include <skua/skua.h>
 
+#include "bench/mpi/part_list.h"
+
 /**
  * struct work_pool - parts, and how many are wanted; the fields are private
  *
@@ -19,13 +21,7 @@
 struct work_pool {
 	struct skua_mutex lock;
 	struct skua_condition more;
-	size_t part_bytes;
-	unsigned searchers;
-	unsigned waiting; /* searchers that wait for a part */
-	unsigned asked;   /* parts that other ranks have asked for */
-	bool over;
-	size_t count, capacity;
-	char *parts;
+	struct part_list list;
 	/* Set when the pool becomes idle, and when it has a part for a rank. */
 	struct skua_event *changed;
 	/* How many more parts are wanted than the pool has. Writers: holders of
@@ -54,18 +50,15 @@ int work_pool_put(struct work_pool *pool, const void *parts, size_t count);
  * search is over */
 bool work_pool_take(struct work_pool *pool, void *part);
 
-/* work_pool_ask - say that another rank wants a part */
-void work_pool_ask(struct work_pool *pool);
+/* work_pool_ask - say that another rank wants @parts parts */
+void work_pool_ask(struct work_pool *pool, unsigned parts);
 
-/**
- * work_pool_answer - take parts for a rank that has asked
- * @parts: room for @max parts
- *
- * The rank gets half of the parts, rounded up. Return: the number of parts; 0: the rank
- * is idle, and the other rank no longer counts as one that has asked; -EAGAIN: there is
- * no part yet.
- */
-int work_pool_answer(struct work_pool *pool, void *parts, unsigned max);
+/* work_pool_answer - take parts for a rank that has asked; see part_list_answer() */
+int work_pool_answer(struct work_pool *pool, void *parts, unsigned wanted,
+		     unsigned max);
+
+/* work_pool_waiting - return how many searchers wait for a part */
+unsigned work_pool_waiting(struct work_pool *pool);
 
 /* work_pool_idle - return whether the pool is empty, and all searchers wait or the search
  * is over */

@@ -152,7 +152,7 @@ TEST(sharing_run__pause_over_before_wait__asks_again)
 {
 	struct mpi_progress progress = { .serialized = false };
 	struct skua_event changed = SKUA_EVENT_INIT;
-	struct sharing_counts counts;
+	struct protocol_counts counts;
 	struct work_pool pool;
 
 	work_pool_init(&pool, 1, 0, &changed);
