@@ -17,7 +17,6 @@ int protocol_init(struct protocol *protocol, uint64_t seed)
 		(unsigned)(PROTOCOL_MAX_BYTES / protocol->part_bytes);
 	protocol->pause_ns = MIN_PAUSE_NS;
 	protocol->random = seed;
-	protocol->has_token = protocol->rank == 0;
 	protocol->askers =
 		calloc(2 * (size_t)protocol->ranks * protocol->policy->requests,
 		       sizeof(*protocol->askers));
@@ -191,49 +190,29 @@ static int on_give(struct protocol *protocol, int from, const void *data,
 	return protocol->host->put(protocol->of, data, parts);
 }
 
-/* ---- the wave ------------------------------------------------------------------- */
+/* ---- the end -------------------------------------------------------------------- */
 
-static int tell_over(struct protocol *protocol)
+static int join_sum_if_idle(struct protocol *protocol)
 {
-	int err = 0;
+	struct protocol_sum own = {
+		.sent = protocol->sent,
+		.received = protocol->received_parts,
+	};
 
-	protocol->over = true;
-	for (int to = 1; err == 0 && to < protocol->ranks; to++)
-		err = send(protocol, to, PROTOCOL_OVER, NULL, 0);
-	return err;
-}
-
-/* Return whether the wave that has come back to rank 0 has found the end. */
-static bool found_end(const struct protocol *protocol)
-{
-	return protocol->wave_begun && !protocol->token.vain &&
-	       !protocol->received_parts &&
-	       protocol->token.sent + protocol->sent == 0;
-}
-
-static int pass_token_if_idle(struct protocol *protocol)
-{
-	int next = (protocol->rank + 1) % protocol->ranks;
-
-	if (!protocol->has_token || protocol->over ||
+	if (protocol->summing || protocol->over ||
 	    !protocol->host->idle(protocol->of))
 		return 0;
-	if (protocol->ranks == 1)
-		return tell_over(protocol);
-	if (protocol->rank > 0) {
-		protocol->token.sent += protocol->sent;
-		protocol->token.vain |= protocol->received_parts;
-	} else if (found_end(protocol)) {
-		return tell_over(protocol);
-	} else {
-		protocol->token = (struct protocol_token){ 0 };
-		protocol->wave_begun = true;
-		protocol->counts->waves++;
-	}
 	protocol->received_parts = false;
-	protocol->has_token = false;
-	return send(protocol, next, PROTOCOL_TOKEN, &protocol->token,
-		    sizeof(protocol->token));
+	protocol->summing = true;
+	protocol->counts->sums++;
+	return protocol->host->sum(protocol->of, &own);
+}
+
+void protocol_summed(struct protocol *protocol,
+		     const struct protocol_sum *total)
+{
+	protocol->summing = false;
+	protocol->over = total->sent == 0 && total->received == 0;
 }
 
 /* ---- a step --------------------------------------------------------------------- */
@@ -243,23 +222,13 @@ int protocol_receive(struct protocol *protocol, int from, int tag,
 {
 	struct protocol_asker *asker;
 
-	switch (tag) {
-	case PROTOCOL_ASK:
-		asker = &protocol->askers[protocol->asker_count++];
-		asker->rank = from;
-		memcpy(&asker->ask, data, sizeof(asker->ask));
-		protocol->host->ask(protocol->of, asker->ask.parts);
-		return 0;
-	case PROTOCOL_GIVE:
+	if (tag == PROTOCOL_GIVE)
 		return on_give(protocol, from, data, bytes, now_ns);
-	case PROTOCOL_TOKEN:
-		memcpy(&protocol->token, data, sizeof(protocol->token));
-		protocol->has_token = true;
-		return 0;
-	default: /* PROTOCOL_OVER */
-		protocol->over = true;
-		return 0;
-	}
+	asker = &protocol->askers[protocol->asker_count++];
+	asker->rank = from;
+	memcpy(&asker->ask, data, sizeof(asker->ask));
+	protocol->host->ask(protocol->of, asker->ask.parts);
+	return 0;
 }
 
 int protocol_step(struct protocol *protocol, uint64_t now_ns)
@@ -269,6 +238,6 @@ int protocol_step(struct protocol *protocol, uint64_t now_ns)
 	if (err == 0)
 		err = ask_if_idle(protocol, now_ns);
 	if (err == 0)
-		err = pass_token_if_idle(protocol);
+		err = join_sum_if_idle(protocol);
 	return err;
 }

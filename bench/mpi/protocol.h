@@ -10,13 +10,15 @@
  *   answers when one of its searchers has given a part to its pool. An idle rank asks
  *   the others in turn, from a random one on; if none had parts, it pauses, and begins
  *   again.
- * - TOKEN: the wave that finds the end of the search, from rank 0 round all ranks. It
- *   adds up the GIVEs with parts that are under way: a rank waits until it is idle, adds
- *   those that it has sent, subtracts those that it has received, and passes the wave on.
- *   The wave is in vain if a rank has received parts since it passed the last wave, or if
- *   the sum is not 0. Source: E. W. Dijkstra, "Shmuel Safra's version of termination
- *   detection" (EWD 998, 1987).
- * - OVER: rank 0 knows that all ranks are idle, and no parts are under way.
+ *
+ * To find the end of the search, all ranks add up numbers again and again. A rank joins a
+ * sum when it is idle. It adds the GIVEs with parts that it has sent, less those that it
+ * has received, and whether it has received any since it joined the last sum. If no rank
+ * has, each rank was idle from the moment in which it joined the last sum, or its own
+ * first work ended, and has sent nothing since: then the total is the number of GIVEs
+ * that were under way when the last rank joined. The search is over if it is 0. Source:
+ * F. Mattern, "Algorithms for distributed termination detection" (Distributed Computing
+ * 2, 1987).
  */
 #ifndef SKUA_BENCH_MPI_PROTOCOL_H
 #define SKUA_BENCH_MPI_PROTOCOL_H
@@ -28,17 +30,21 @@
 /* The most bytes of a message. */
 #define PROTOCOL_MAX_BYTES 2048
 
-enum protocol_tag {
-	PROTOCOL_ASK,
-	PROTOCOL_GIVE,
-	PROTOCOL_TOKEN,
-	PROTOCOL_OVER
+enum protocol_tag { PROTOCOL_ASK, PROTOCOL_GIVE };
+
+/* struct protocol_sum - what the ranks add up */
+struct protocol_sum {
+	int64_t sent;     /* GIVEs with parts, less those received */
+	int64_t received; /* ranks that have received parts since the last sum */
 };
 
 /* struct protocol_host - the messages and the pool of a rank; @of is passed to all */
 struct protocol_host {
 	/* Send a message; @data is copied. Return: 0; -ENOMEM */
 	int (*send)(void *of, int to, int tag, const void *data, size_t bytes);
+	/* Begin to add up; protocol_summed() is called with the total of all
+	 * ranks. Return: 0; -ENOMEM */
+	int (*sum)(void *of, const struct protocol_sum *own);
 	/* The pool: see work_pool.h. */
 	void (*ask)(void *of, unsigned parts);
 	int (*answer)(void *of, void *parts, unsigned wanted, unsigned max);
@@ -71,12 +77,7 @@ struct protocol_counts {
 	uint64_t gives; /* sent, with parts */
 	uint64_t parts_given;
 	uint64_t parts_received;
-	uint64_t waves; /* begun by this rank: 0 except for rank 0 */
-};
-
-struct protocol_token {
-	int64_t sent; /* GIVEs with parts that were sent, less those received */
-	int64_t vain; /* not 0: a rank has received parts since the last wave */
+	uint64_t sums; /* joined */
 };
 
 struct protocol_ask {
@@ -89,8 +90,8 @@ struct protocol_asker {
 	struct protocol_ask ask;
 };
 
-/* struct protocol - the state of a rank; a host reads @asking, @pauses, @next_ask_ns and
- * @over */
+/* struct protocol - the state of a rank; a host reads @asking, @pauses, @next_ask_ns,
+ * @summing and @over */
 struct protocol {
 	const struct protocol_host *host;
 	void *of;
@@ -112,12 +113,9 @@ struct protocol {
 	uint64_t pause_ns, next_ask_ns;
 	uint32_t kept; /* lifelines asked: bit i for rank ^ 1 << i */
 
-	/* The wave. Rank 0 begins it; until then it has no token. */
-	struct protocol_token token;
-	bool has_token, wave_begun;
-	int64_t sent; /* as struct protocol_token */
-	bool received_parts;
-	bool over;
+	/* The end. */
+	int64_t sent; /* as struct protocol_sum */
+	bool received_parts, summing, over;
 };
 
 /**
@@ -137,7 +135,11 @@ void protocol_free(struct protocol *protocol);
 int protocol_receive(struct protocol *protocol, int from, int tag,
 		     const void *data, size_t bytes, uint64_t now_ns);
 
-/* protocol_step - answer, ask and pass the wave on, as far as the pool allows it.
+/* protocol_summed - take the total of a sum in; a protocol_step() must follow */
+void protocol_summed(struct protocol *protocol,
+		     const struct protocol_sum *total);
+
+/* protocol_step - answer, ask and join a sum, as far as the pool allows it.
  * Return: 0; -ENOMEM */
 int protocol_step(struct protocol *protocol, uint64_t now_ns);
 

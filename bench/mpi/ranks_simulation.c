@@ -35,16 +35,22 @@ struct message {
 	char data[];
 };
 
+/* Messages of a sum, with which MPI deals itself: ranks form a tree of two children each;
+ * sums go up, and rank 0 sends the total to itself and down. */
+enum { TAG_SUM = PROTOCOL_GIVE + 1, TAG_TOTAL };
+
 struct sim_rank {
 	struct ranks_simulation *sim;
 	struct protocol protocol;
 	struct protocol_counts counts;
 	struct part_list pool;
 	struct uts_walk walk;
-	uint64_t left;         /* children on the stack */
-	bool works;            /* until its next event */
-	struct message *inbox; /* by arrival */
-	uint64_t clock_ns;     /* of the fiber that exchanges messages */
+	uint64_t left;           /* children on the stack */
+	bool works;              /* until its next event */
+	struct message *inbox;   /* by arrival */
+	struct protocol_sum sum; /* of this rank and the children so far */
+	unsigned summed;         /* of these, how many have joined */
+	uint64_t clock_ns;       /* of the fiber that exchanges messages */
 	uint64_t stepped_ns;
 };
 
@@ -169,18 +175,76 @@ static int host_send(void *of, int to, int tag, const void *data, size_t bytes)
 	return 0;
 }
 
-static int receive(struct sim_rank *rank)
-{
-	struct message *message = rank->inbox;
-	int err;
+/* ---- sums ----------------------------------------------------------------------- */
 
-	rank->inbox = message->next;
-	rank->clock_ns += rank->sim->plan->network.overhead_ns;
-	if (message->tag == PROTOCOL_GIVE && message->bytes > 0)
-		rank->sim->parts_under_way--;
-	err = protocol_receive(&rank->protocol, message->from, message->tag,
-			       message->data, message->bytes, rank->clock_ns);
-	free(message);
+/* Send the total to the children. */
+static int tell_total(struct sim_rank *rank, const struct protocol_sum *total)
+{
+	const int first = 2 * rank->protocol.rank + 1;
+	int err = 0;
+
+	for (int to = first; err == 0 && to < first + 2; to++)
+		if (to < rank->protocol.ranks)
+			err = host_send(rank, to, TAG_TOTAL, total,
+					sizeof(*total));
+	protocol_summed(&rank->protocol, total);
+	return err;
+}
+
+static int add(struct sim_rank *rank, const struct protocol_sum *sum)
+{
+	const int number = rank->protocol.rank, ranks = rank->protocol.ranks;
+	const unsigned children = 2 * number + 2 < ranks   ? 2
+				  : 2 * number + 1 < ranks ? 1
+							   : 0;
+	struct protocol_sum all;
+
+	rank->sum.sent += sum->sent;
+	rank->sum.received += sum->received;
+	if (++rank->summed <= children)
+		return 0;
+	all = rank->sum;
+	rank->sum = (struct protocol_sum){ 0 };
+	rank->summed = 0;
+	return number > 0 ? host_send(rank, (number - 1) / 2, TAG_SUM, &all,
+				      sizeof(all))
+			  : host_send(rank, 0, TAG_TOTAL, &all, sizeof(all));
+}
+
+static int host_sum(void *of, const struct protocol_sum *own)
+{
+	return add(of, own);
+}
+
+static int on_message(struct sim_rank *rank, const struct message *message)
+{
+	struct protocol_sum sum;
+
+	if (message->tag <= PROTOCOL_GIVE)
+		return protocol_receive(&rank->protocol, message->from,
+					message->tag, message->data,
+					message->bytes, rank->clock_ns);
+	memcpy(&sum, message->data, sizeof(sum));
+	return message->tag == TAG_SUM ? add(rank, &sum)
+				       : tell_total(rank, &sum);
+}
+
+/* Take the messages in that have come. Return whether the rank's fiber is woken. */
+static int receive_all(struct sim_rank *rank, uint64_t now_ns, bool *wakes)
+{
+	struct message *message;
+	int err = 0;
+
+	while (err == 0 && (message = rank->inbox) &&
+	       message->arrives_ns <= now_ns) {
+		rank->inbox = message->next;
+		rank->clock_ns += rank->sim->plan->network.overhead_ns;
+		if (message->tag == PROTOCOL_GIVE && message->bytes > 0)
+			rank->sim->parts_under_way--;
+		*wakes |= message->tag != TAG_SUM;
+		err = on_message(rank, message);
+		free(message);
+	}
 	return err;
 }
 
@@ -223,6 +287,7 @@ static bool host_idle(void *of)
 
 static const struct protocol_host host = {
 	.send = host_send,
+	.sum = host_sum,
 	.ask = host_ask,
 	.answer = host_answer,
 	.put = host_put,
@@ -326,15 +391,17 @@ static int act(struct sim_rank *rank, uint64_t now_ns)
 {
 	struct ranks_simulation *sim = rank->sim;
 	const bool was_over = rank->protocol.over;
-	int err = 0;
+	bool wakes =
+		rank->works || !rank->inbox || rank->inbox->arrives_ns > now_ns;
+	int err;
 
 	rank->clock_ns = now_ns;
 	rank->works = false;
-	while (err == 0 && rank->inbox && rank->inbox->arrives_ns <= now_ns)
-		err = receive(rank);
-	if (err == 0)
+	err = receive_all(rank, now_ns, &wakes);
+	if (err == 0 && wakes)
 		err = protocol_step(&rank->protocol, rank->clock_ns);
-	rank->stepped_ns = rank->clock_ns;
+	if (wakes)
+		rank->stepped_ns = rank->clock_ns;
 	if (rank->protocol.over && !was_over) {
 		sim->over++;
 		sim->outcome->early |= work_is_left(sim);
@@ -425,7 +492,7 @@ static void add_up(struct ranks_outcome *outcome, const struct sim_rank *rank)
 	outcome->gives += rank->counts.gives;
 	outcome->parts += rank->counts.parts_given;
 	outcome->parts_received += rank->counts.parts_received;
-	outcome->waves += rank->counts.waves;
+	outcome->sums += rank->counts.sums;
 }
 
 int ranks_simulation_run(const struct ranks_plan *plan,

@@ -46,7 +46,7 @@ struct ranks_outcome {
 	uint64_t last_node_ns; /* when the last node was done */
 	uint64_t end_ns;       /* when all ranks knew the end */
 	uint64_t messages, bytes;
-	uint64_t asks, gives, parts, waves;
+	uint64_t asks, gives, parts, sums;
 	uint64_t parts_received;
 	bool early; /* a rank knew the end while there was work */
 };

@@ -22,6 +22,9 @@ struct sharing {
 	struct mpi_op receive;
 	char received[PROTOCOL_MAX_BYTES];
 	struct sending *sendings, *spare;
+
+	struct mpi_op sum;
+	struct protocol_sum own, total;
 };
 
 /* ---- messages ------------------------------------------------------------------- */
@@ -88,6 +91,19 @@ static void reap_sendings(struct sharing *sharing)
 	}
 }
 
+static int sum(void *of, const struct protocol_sum *own)
+{
+	struct sharing *sharing = of;
+
+	sharing->own = *own;
+	mpi_enter(sharing->progress);
+	MPI_Iallreduce(&sharing->own, &sharing->total, 2, MPI_INT64_T, MPI_SUM,
+		       sharing->comm, &sharing->sum.request);
+	mpi_leave(sharing->progress);
+	return mpi_op_start(sharing->progress, &sharing->sum,
+			    sharing->pool->changed);
+}
+
 /* ---- the pool ------------------------------------------------------------------- */
 
 static void pool_ask(void *of, unsigned parts)
@@ -118,6 +134,7 @@ static bool pool_idle(void *of)
 
 static const struct protocol_host host = {
 	.send = send,
+	.sum = sum,
 	.ask = pool_ask,
 	.answer = pool_answer,
 	.put = pool_put,
@@ -150,6 +167,8 @@ static int step(struct sharing *sharing)
 			err = post_receive(sharing);
 	}
 	reap_sendings(sharing);
+	if (sharing->protocol.summing && skua_event_is_set(&sharing->sum.done))
+		protocol_summed(&sharing->protocol, &sharing->total);
 	return err != 0 ? err
 			: protocol_step(&sharing->protocol, skua_now_ns());
 }

@@ -121,8 +121,8 @@ static void print_json(const struct row *row)
 		(json_int_t)o->last_node_ns, "end_ns", (json_int_t)o->end_ns,
 		"messages", (json_int_t)o->messages, "bytes",
 		(json_int_t)o->bytes, "asks", (json_int_t)o->asks, "gives",
-		(json_int_t)o->gives, "parts", (json_int_t)o->parts, "waves",
-		(json_int_t)o->waves);
+		(json_int_t)o->gives, "parts", (json_int_t)o->parts, "sums",
+		(json_int_t)o->sums);
 
 	json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
 	putchar('\n');

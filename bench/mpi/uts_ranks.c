@@ -159,7 +159,7 @@ static void free_searchers(struct rank *rank)
 /* ---- the result ----------------------------------------------------------------- */
 
 /* The counts that are added up over the ranks. */
-enum { NODES, LEAVES, WORKERS, PARTS, ASKS, WAVES, SUMS };
+enum { NODES, LEAVES, WORKERS, PARTS, ASKS, ROUNDS, SUMS };
 
 struct result {
 	uint64_t sums[SUMS];
@@ -180,7 +180,7 @@ static void add_up(const struct rank *rank, struct result *result)
 	sums[WORKERS] = rank->session.workers;
 	sums[PARTS] = rank->counts.parts_given;
 	sums[ASKS] = rank->counts.asks;
-	sums[WAVES] = rank->counts.waves;
+	sums[ROUNDS] = rank->session.rank == 0 ? rank->counts.sums : 0;
 	MPI_Reduce(sums, result->sums, SUMS, MPI_UINT64_T, MPI_SUM, 0,
 		   MPI_COMM_WORLD);
 	MPI_Reduce(&own.depth, &result->depth, 1, MPI_UINT32_T, MPI_MAX, 0,
@@ -193,13 +193,13 @@ static void print(const struct uts_tree *tree, const struct result *result,
 {
 	printf("uts %s, %d ranks, %ju workers: %ju nodes, %ju leaves, depth %u; "
 	       "%.3f s, %.3f million nodes/s; %ju parts given, %ju asks, "
-	       "%ju waves\n",
+	       "%ju sums\n",
 	       tree->name, ranks, (uintmax_t)result->sums[WORKERS],
 	       (uintmax_t)result->sums[NODES], (uintmax_t)result->sums[LEAVES],
 	       result->depth, result->seconds,
 	       (double)result->sums[NODES] / result->seconds / 1e6,
 	       (uintmax_t)result->sums[PARTS], (uintmax_t)result->sums[ASKS],
-	       (uintmax_t)result->sums[WAVES]);
+	       (uintmax_t)result->sums[ROUNDS]);
 }
 
 static int check(const struct uts_tree *tree, const struct result *result)

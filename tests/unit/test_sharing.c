@@ -9,12 +9,10 @@
 #define BEGIN_NS UINT64_C(1000000000)
 #define LATER_NS UINT64_C(1000000)
 
-/* The tags of sharing.c. */
-enum { ASK, GIVE, TOKEN, OVER };
-
 static struct {
-	struct mpi_op *receive;
-	bool barrier; /* the next request is one */
+	struct mpi_op *receive, *sum;
+	void *total;
+	enum { RECEIVE, SUM, BARRIER } next; /* request */
 	unsigned asks, waits;
 	unsigned looks; /* at the clock, since the refusal */
 	uint64_t deadline_ns;
@@ -43,16 +41,17 @@ int __wrap_skua_event_wait(struct skua_event *event, uint64_t deadline_ns)
 	(void)event;
 	switch (++played.waits) {
 	case 1: /* a refusal */
-		receive(GIVE);
+		receive(PROTOCOL_GIVE);
 		break;
 	case 2: /* the pause */
 		played.deadline_ns = deadline_ns;
 		break;
 	case 3: /* the answer to the second ASK comes after the end */
-		receive(OVER);
+		memset(played.total, 0, sizeof(struct protocol_sum));
+		skua_event_set(&played.sum->done);
 		break;
 	case 4:
-		receive(GIVE);
+		receive(PROTOCOL_GIVE);
 		break;
 	default:
 		break;
@@ -67,10 +66,13 @@ int __wrap_mpi_op_start(struct mpi_progress *progress, struct mpi_op *op,
 {
 	(void)progress;
 	op->done = (struct skua_event)SKUA_EVENT_INIT;
-	if (!also || played.barrier)
+	if (!also || played.next == BARRIER)
 		skua_event_set(&op->done);
+	else if (played.next == SUM)
+		played.sum = op;
 	else
 		played.receive = op;
+	played.next = RECEIVE;
 	return 0;
 }
 
@@ -92,7 +94,7 @@ int __wrap_MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to,
 	(void)comm;
 	(void)request;
 	assert_int_equal(to, 0);
-	assert_int_equal(tag, ASK);
+	assert_int_equal(tag, PROTOCOL_ASK);
 	played.asks++;
 	return MPI_SUCCESS;
 }
@@ -117,7 +119,25 @@ int __wrap_MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
 	(void)comm;
 	(void)request;
-	played.barrier = true;
+	played.next = BARRIER;
+	return MPI_SUCCESS;
+}
+
+int __wrap_MPI_Iallreduce(const void *own, void *total, int count,
+			  MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+			  MPI_Request *request);
+int __wrap_MPI_Iallreduce(const void *own, void *total, int count,
+			  MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+			  MPI_Request *request)
+{
+	(void)own;
+	(void)count;
+	(void)type;
+	(void)op;
+	(void)comm;
+	(void)request;
+	played.total = total;
+	played.next = SUM;
 	return MPI_SUCCESS;
 }
 
