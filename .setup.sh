@@ -6,7 +6,7 @@
 # Sourced by tests/run and bench/run. Provides skua_setup and skua_build, for
 # bench/run skua_peer_setup, and for tests/run skua_guest_setup,
 # skua_browser_setup, skua_deploying_setup, skua_docs_setup, skua_mpi_setup,
-# skua_package_setup and skua_promtool_setup.
+# skua_package_setup, skua_promtool_setup and skua_rust_setup.
 
 SKUA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -77,6 +77,11 @@ SKUA_GUEST_IMAGE='^linux-image-6\.1\.0-[0-9]+-cloud-amd64$'
 # test_docs_page.sh skua.html; it is large.
 SKUA_BROWSER_NEEDS='
 chromium        command chromium
+'
+
+# The compiler of tests/service/test_from_rust.sh and of the guides; it is large.
+SKUA_RUST_NEEDS='
+rustc           command rustc
 '
 
 # The tools of the documentation (docs/build.py), except kernel-doc, whose
@@ -273,6 +278,14 @@ skua_guest_setup()
 skua_browser_setup()
 {
 	skua_install_some "$SKUA_BROWSER_NEEDS"
+}
+
+# skua_rust_setup - install Rust's compiler, if that can be
+#
+# The tests say so if it is then still missing.
+skua_rust_setup()
+{
+	skua_install_some "$SKUA_RUST_NEEDS"
 }
 
 # skua_docs_setup - install what the documentation is made with, if that can be

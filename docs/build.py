@@ -23,8 +23,8 @@ from reference_cpp import read_cpp_header
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES = (
     "first_program tasks fork_join fibers network event_loop topology tracing deploying "
-    "coming_from_libuv coming_from_tokio coming_from_pthreads coming_from_openmp "
-    "coming_from_onetbb"
+    "other_languages coming_from_libuv coming_from_tokio coming_from_pthreads "
+    "coming_from_openmp coming_from_onetbb"
 ).split()
 KINDS = ("macro", "enum", "struct", "union", "type", "class", "constructor", "member", "function")
 

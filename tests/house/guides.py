@@ -5,9 +5,10 @@
 usage: guides.py [PEER]
 
 Compiles each block in C, C++ or Rust, and compares the output of the program with the text
-block that must follow. Without PEER it checks the programs that use skua; with PEER
-(libuv, onetbb, openmp, pthreads or tokio) it checks those that use that library instead. Exit
-code 77: the library is not installed.
+block that must follow. A block in Python is run as it is. Without PEER it checks the
+programs that use skua, except those in Rust; with PEER (libuv, onetbb, openmp, pthreads or
+tokio) it checks those that use that library instead, and with rust those in Rust that use
+skua. Exit code 77: the library or the compiler is not installed.
 """
 
 import os
@@ -21,16 +22,18 @@ from pathlib import Path
 import tree
 
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SUFFIX = {"c": ".c", "c++": ".cpp", "rust": ".rs"}
+SUFFIX = {"c": ".c", "c++": ".cpp", "rust": ".rs", "python": ".py"}
 # How a program shows which library it uses; the first that fits counts.
 USES = {
-    "skua": r"#include <skua/",
+    "skua": r"#include <skua/|CDLL\(\"libskua",
+    "rust": r"#\[link\(name = \"skua\"\)\]",
     "tokio": r"use tokio\b",
     "libuv": r"#include <uv\.h>",
     "onetbb": r"#include <(oneapi/)?tbb/",
     "openmp": r"#pragma omp",
     "pthreads": r"#include <pthread\.h>",
 }
+BUILD = Path(os.environ.get("SKUA_BUILD_DIR", "build")).resolve()
 REGISTRY = Path(os.environ.get("SKUA_CARGO_REGISTRY", "/usr/share/cargo/registry"))
 MANIFEST = """[package]
 name = "program"
@@ -48,9 +51,11 @@ def skip(reason):
 
 def flags(peer):
     """Return what a program of a library is compiled and linked with, or skip the test."""
-    build = Path(os.environ.get("SKUA_BUILD_DIR", "build")).resolve()
     if peer == "skua":
-        return [f"-I{tree.ROOT}/include", f"-L{build}", "-lskua", f"-Wl,-rpath,{build}"]
+        return [f"-I{tree.ROOT}/include", f"-L{BUILD}", "-lskua", f"-Wl,-rpath,{BUILD}"]
+    if peer == "rust":
+        link = ["-L", f"native={BUILD}", "-C", f"link-arg=-Wl,-rpath,{BUILD}"]
+        return link if shutil.which("rustc") else skip("not installed: rustc")
     if peer == "libuv":
         found = subprocess.run(["pkg-config", "--cflags", "--libs", "libuv"],
                                capture_output=True, text=True)
@@ -84,7 +89,16 @@ def compiles(language, text, *more):
 def make(folder, language, text, peer):
     """Compile a program. Return its path, or what the compiler said."""
     program = folder / "program"
-    if language == "rust":
+    if language == "python":
+        program.write_text(f"#!{sys.executable}\n{text}")
+        program.chmod(0o755)
+        return program, None
+    if peer == "rust":
+        source = folder / "program.rs"
+        source.write_text(text)
+        command = ["rustc", "--edition", "2021", "-D", "warnings", *flags(peer), "-o"]
+        command += [str(program), str(source)]
+    elif language == "rust":
         (folder / "src").mkdir(exist_ok=True)
         (folder / "src/main.rs").write_text(text)
         (folder / "Cargo.toml").write_text(MANIFEST)
@@ -109,7 +123,9 @@ def check(folder, language, text, peer, expected):
     program, fault = make(folder, language, text, peer)
     if fault:
         return f"does not compile\n{fault}"
-    ran = subprocess.run([program], capture_output=True, text=True, timeout=120)
+    # A program in Python has no path to the library inside.
+    path = {**os.environ, "LD_LIBRARY_PATH": str(BUILD)} if language == "python" else None
+    ran = subprocess.run([program], capture_output=True, text=True, timeout=120, env=path)
     if ran.returncode or ran.stderr or ran.stdout != expected:
         return (
             f"exit code {ran.returncode}\n--- printed\n{ran.stdout}{ran.stderr}"
