@@ -70,6 +70,8 @@ int part_list_answer(struct part_list *list, void *parts, unsigned wanted,
 	if (list->count == 0 && !part_list_idle(list))
 		return -EAGAIN;
 	list->asked -= wanted;
+	if (list->count == 0) /* there may be no memory yet */
+		return 0;
 	if (count < wanted)
 		count = wanted < list->count ? wanted : list->count;
 	return take_oldest(list, parts, count < max ? count : max);

@@ -3,10 +3,11 @@
 #include "bench/mpi/protocol.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The pause of an idle rank that has asked all others in vain: doubled each time, within
+/* The pause of an idle rank that has asked so often in vain as there are others: doubled each time, within
  * these limits. Guesses. */
 #define MIN_PAUSE_NS UINT64_C(50000)
 #define MAX_PAUSE_NS UINT64_C(1000000)
@@ -16,7 +17,10 @@ int protocol_init(struct protocol *protocol, uint64_t seed)
 	protocol->max_parts =
 		(unsigned)(PROTOCOL_MAX_BYTES / protocol->part_bytes);
 	protocol->pause_ns = MIN_PAUSE_NS;
-	protocol->random = seed;
+	/* Different for each rank, and never 0. */
+	protocol->random = (seed * (uint64_t)protocol->ranks +
+			    (uint64_t)protocol->rank + 1) *
+			   UINT64_C(0x9E3779B97F4A7C15);
 	protocol->askers =
 		calloc(2 * (size_t)protocol->ranks * protocol->policy->requests,
 		       sizeof(*protocol->askers));
@@ -86,22 +90,19 @@ uint64_t protocol_random(struct protocol *protocol)
 	return protocol->random;
 }
 
-int protocol_victim_in_turn(struct protocol *protocol)
+int protocol_random_victim(struct protocol *protocol)
 {
-	int others = protocol->ranks - 1;
+	const unsigned others = (unsigned)protocol->ranks - 1;
+	int rank = (int)(protocol_random(protocol) % others);
 
-	if (protocol->issued == 0)
-		protocol->first =
-			(int)(protocol_random(protocol) % (unsigned)others);
-	return (protocol->rank + 1 +
-		(protocol->first + protocol->issued) % others) %
-	       protocol->ranks;
+	return rank < protocol->rank ? rank : rank + 1;
 }
 
+/* Guesses that skua-simulate-ranks retunes. */
 const struct protocol_policy protocol_default = {
-	.victim = protocol_victim_in_turn,
-	.requests = 1,
-	.parts = 1,
+	.victim = protocol_random_victim,
+	.requests = 4,
+	.parts = UINT_MAX,
 };
 
 static int ask(struct protocol *protocol, int to, bool keep)
@@ -112,6 +113,8 @@ static int ask(struct protocol *protocol, int to, bool keep)
 		.keep = keep,
 	};
 
+	if (message.parts > protocol->max_parts)
+		message.parts = protocol->max_parts;
 	if (message.parts > waiting)
 		message.parts = waiting > 0 ? waiting : 1;
 	protocol->counts->asks++;

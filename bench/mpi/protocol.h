@@ -5,11 +5,11 @@
  * Neither MPI nor a clock is here: sharing.c runs a protocol on messages of MPI, and the
  * simulation of ranks on messages and times of its own.
  *
- * - ASK: the sender is idle, and wants as many parts as the message says.
+ * - ASK: the sender is idle, and wants as many parts as its searchers wait for.
  * - GIVE: the answer, with parts, or without if the rank is idle as well. A busy rank
  *   answers when one of its searchers has given a part to its pool. An idle rank asks
- *   the others in turn, from a random one on; if none had parts, it pauses, and begins
- *   again.
+ *   several random ranks at once. After as many ASKs in vain as there are other ranks, it
+ *   pauses, and begins again.
  *
  * To find the end of the search, all ranks add up numbers again and again. A rank joins a
  * sum when it is idle. It adds the GIVEs with parts that it has sent, less those that it
@@ -122,7 +122,7 @@ struct protocol {
  * protocol_init - make the state of a rank before its first step
  * @protocol: @host, @of, @policy, @counts, @rank, @ranks and @part_bytes are set, the rest
  *            is 0
- * @seed: of the choice of ranks to ask
+ * @seed: of the choice of ranks to ask, which also depends on the rank
  *
  * Return: 0; -ENOMEM.
  */
@@ -146,8 +146,7 @@ int protocol_step(struct protocol *protocol, uint64_t now_ns);
 /* protocol_random - return a random number */
 uint64_t protocol_random(struct protocol *protocol);
 
-/* protocol_victim_in_turn - return the victim of the default policy: all others in turn,
- * from a random one on */
-int protocol_victim_in_turn(struct protocol *protocol);
+/* protocol_random_victim - return a random other rank: the victim of the default policy */
+int protocol_random_victim(struct protocol *protocol);
 
 #endif

@@ -2,6 +2,7 @@
 /* ranks_policies.c - see ranks_policies.h */
 #include "bench/mpi/ranks_policies.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* The ranks of a rack, and how many of them are asked before others. */
@@ -18,9 +19,17 @@ static int random_of(struct protocol *protocol, int first, int count)
 	return rank >= protocol->rank ? rank + 1 : rank;
 }
 
-static int random_victim(struct protocol *protocol)
+/* All others in turn, from a random one on. */
+static int victim_in_turn(struct protocol *protocol)
 {
-	return random_of(protocol, 0, protocol->ranks);
+	int others = protocol->ranks - 1;
+
+	if (protocol->issued == 0)
+		protocol->first =
+			(int)(protocol_random(protocol) % (unsigned)others);
+	return (protocol->rank + 1 +
+		(protocol->first + protocol->issued) % others) %
+	       protocol->ranks;
 }
 
 static int near_victim(struct protocol *protocol)
@@ -32,36 +41,32 @@ static int near_victim(struct protocol *protocol)
 		count = RACK_RANKS;
 	return protocol->issued < RACK_TRIES && count > 1
 		       ? random_of(protocol, first, count)
-		       : random_victim(protocol);
+		       : protocol_random_victim(protocol);
 }
 
-/* The most parts of a message. */
-#define MANY 64
-
 const struct ranks_policy ranks_policies[] = {
-	{ "one",
-	  "a part from all others in turn",
-	  { protocol_victim_in_turn, 1, 1, 0 } },
-	{ "few", "4 parts", { protocol_victim_in_turn, 1, 4, 0 } },
+	{ "one", "a part of all others in turn", { victim_in_turn, 1, 1, 0 } },
+	{ "few", "4 parts", { victim_in_turn, 1, 4, 0 } },
 	{ "turn",
 	  "a part for each searcher",
-	  { protocol_victim_in_turn, 1, MANY, 0 } },
+	  { victim_in_turn, 1, UINT_MAX, 0 } },
 	{ "random",
-	  "as turn, from random ranks",
-	  { random_victim, 1, MANY, 0 } },
-	{ "near",
-	  "as random, but 2 of the rack first",
-	  { near_victim, 1, MANY, 0 } },
-	{ "two", "as random, 2 ASKs under way", { random_victim, 2, MANY, 0 } },
-	{ "four",
-	  "as random, 4 ASKs under way",
-	  { random_victim, 4, MANY, 0 } },
-	{ "eight",
-	  "as random, 8 ASKs under way",
-	  { random_victim, 8, MANY, 0 } },
+	  "of random ranks",
+	  { protocol_random_victim, 1, UINT_MAX, 0 } },
+	{ "near", "2 ASKs in the rack first", { near_victim, 1, UINT_MAX, 0 } },
 	{ "lifeline",
-	  "as random; lifelines after 4 ASKs",
-	  { random_victim, 1, MANY, 4 } },
+	  "lifelines after 4 ASKs",
+	  { protocol_random_victim, 1, UINT_MAX, 4 } },
+	{ "two",
+	  "random, 2 ASKs at once",
+	  { protocol_random_victim, 2, UINT_MAX, 0 } },
+	{ "four",
+	  "random, 4 ASKs at once",
+	  { protocol_random_victim, 4, UINT_MAX, 0 } },
+	{ "eight",
+	  "random, 8 ASKs at once",
+	  { protocol_random_victim, 8, UINT_MAX, 0 } },
+	{ "near4", "near, 4 ASKs at once", { near_victim, 4, UINT_MAX, 0 } },
 	{ NULL, NULL, { NULL, 0, 0, 0 } },
 };
 

@@ -448,9 +448,7 @@ static int make_rank(struct ranks_simulation *sim, unsigned i)
 	};
 	err = uts_walk_init(&rank->walk, plan->tree);
 	if (err == 0)
-		err = protocol_init(&rank->protocol,
-				    (plan->seed * plan->ranks + i + 1) *
-					    UINT64_C(0x9E3779B97F4A7C15));
+		err = protocol_init(&rank->protocol, plan->seed);
 	events_set(&sim->events, i, 0);
 	return err;
 }
@@ -522,6 +520,10 @@ int ranks_simulation_run(const struct ranks_plan *plan,
 double ranks_efficiency(const struct ranks_plan *plan,
 			const struct ranks_outcome *outcome)
 {
-	return (double)plan->tree->nodes * (double)plan->node_ns /
-	       ((double)plan->ranks * plan->workers) / (double)outcome->end_ns;
+	const double workers = (double)plan->ranks * plan->workers;
+	double least = (double)plan->tree->nodes / workers;
+
+	if (least < plan->tree->depth)
+		least = plan->tree->depth;
+	return least * (double)plan->node_ns / (double)outcome->end_ns;
 }

@@ -55,8 +55,9 @@ struct ranks_outcome {
 int ranks_simulation_run(const struct ranks_plan *plan,
 			 struct ranks_outcome *outcome);
 
-/* ranks_efficiency - return the time with all workers busy all the time, by the time that
- * was taken */
+/* ranks_efficiency - return the least time that the tree can take, by the time that was
+ * taken. In the least time, all workers are busy all the time, or one walks to the deepest
+ * node. */
 double ranks_efficiency(const struct ranks_plan *plan,
 			const struct ranks_outcome *outcome);
 

@@ -245,8 +245,7 @@ int sharing_run(struct mpi_progress *progress, MPI_Comm comm,
 	MPI_Comm_rank(comm, &sharing.protocol.rank);
 	MPI_Comm_size(comm, &sharing.protocol.ranks);
 	mpi_leave(progress);
-	err = protocol_init(&sharing.protocol,
-			    (uint64_t)sharing.protocol.rank + 1);
+	err = protocol_init(&sharing.protocol, 0);
 	if (err != 0)
 		return err;
 	err = post_receive(&sharing);

@@ -14,21 +14,36 @@
 #include "bench/mpi/ranks_simulation.h"
 #include "bpf/cli/args.h"
 
-#define MAX_ROWS 64
+#define MAX_ROWS     64
+#define LARGER_NAMES "T3L, T3W"
 
 static const uint64_t default_ranks[] = { 1, 10, 100, 1000 };
 
-/* The published one: no other program of the project can walk as deep. */
-static const struct uts_tree t3l = {
-	.name = "T3L",
-	.shape = UTS_BINOMIAL,
-	.seed = 7,
-	.branching = 2000,
-	.nonleaf_children = 5,
-	.nonleaf_probability = 0.200014,
-	.nodes = 111345631,
-	.leaves = 89076904,
-	.depth = 17844,
+/* Larger trees. The counts of T3L are published, those of T3W are of a walk by one
+ * thread. */
+static const struct uts_tree larger[] = {
+	{
+		.name = "T3L",
+		.shape = UTS_BINOMIAL,
+		.seed = 7,
+		.branching = 2000,
+		.nonleaf_children = 5,
+		.nonleaf_probability = 0.200014,
+		.nodes = 111345631,
+		.leaves = 89076904,
+		.depth = 17844,
+	},
+	{
+		.name = "T3W",
+		.shape = UTS_BINOMIAL,
+		.seed = 42,
+		.branching = 1200000,
+		.nonleaf_children = 8,
+		.nonleaf_probability = 0.1235,
+		.nodes = 102348873,
+		.leaves = 89705263,
+		.depth = 680,
+	},
 };
 
 struct options {
@@ -208,10 +223,13 @@ static error_t parse_tree(void *of, char *text)
 {
 	const struct uts_tree **tree = &((struct options *)of)->tree;
 
-	*tree = strcmp(text, t3l.name) == 0 ? &t3l : uts_tree_find(text);
+	*tree = uts_tree_find(text);
+	for (size_t i = 0; i < sizeof(larger) / sizeof(larger[0]); i++)
+		if (strcmp(text, larger[i].name) == 0)
+			*tree = &larger[i];
 	return *tree ? 0
 		     : args_refuse("--tree is '%s'; allowed: %s, %s", text,
-				   UTS_TREE_NAMES, t3l.name);
+				   UTS_TREE_NAMES, LARGER_NAMES);
 }
 
 static error_t parse_policy(void *of, char *text)
@@ -236,7 +254,8 @@ static const struct args_verb verb = {
 	       "policies share the work.",
 	ARGS_OPTIONS(
 		ARGS_PARSED("tree", parse_tree, "T",
-			    "The tree: " UTS_TREE_NAMES ", T3L (default T1)"),
+			    "The tree: " UTS_TREE_NAMES ", " LARGER_NAMES
+			    " (default T1)"),
 		ARGS_PARSED("policy", parse_policy, "P",
 			    "How ranks ask each other (default: all policies)"),
 		ARGS_NUMBER_OF(struct options, "ranks", ranks, 1, 4096, "N",

@@ -30,6 +30,9 @@ ranks 3 "$uts" --tree T3 --workers 2 --multiple
 expect "T3 on 3 ranks with 2 workers, MPI_THREAD_MULTIPLE" exited 0
 expect "parts went to other ranks" \
 	grep -q ', 6 workers: .* [1-9][0-9]* parts given' "$scratch/out"
+# More other ranks than a rank asks at once.
+ranks 6 "$uts" --tree T3 --workers 2
+expect "T3 on 6 ranks with 2 workers" exited 0
 
 for n in 1 2 3; do
 	ranks "$n" "$sort" --workers 1 --items 300000
