@@ -37,7 +37,7 @@ LIKE_PROGRAM_USES = (
 BENCH = (
     "kernels harness clients workloads workloads/tasks workloads/fork_join workloads/io "
     "report/diff report peers simulator "
-    "kv/resp kv/store kv/log kv/server kv/commands kv load mpi examples"
+    "kv/resp kv/store kv/log kv/server kv/commands kv load mpi ports examples"
 ).split()
 # The greatest number of files in a room.
 ROOM_FILES = 20
@@ -141,6 +141,7 @@ LIBRARIES = {
     "numa": ["topology", "tests"],
     "perfmon/": ["probes"],
     "uv.h": ["bench"],
+    "zstd_": ["bench"],
 }
 
 PUBLIC = "stdbool.h stddef.h stdint.h sys/types.h".split()
