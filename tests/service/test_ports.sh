@@ -26,4 +26,4 @@ fi
 expect fasttree exited 0
 expect fasttree out_has "fasttree: same output before and after"
 
-finish
+finish "a port prints what the program printed before"
