@@ -212,24 +212,24 @@ def spread(values, digits):
     return texts[0] if len(values) == 1 else f"{texts[0]} ({texts[1]}-{texts[2]})"
 
 
-def ratios(rows, case, server, value):
-    """Return the ratios to Redis of a figure, one for each turn; of quiet turns, if any."""
+def ratios(rows, case, server, base, value):
+    """Return the ratios to @base of a figure, one for each turn; of quiet turns, if any."""
     pairs = []
     for row in of(rows, case, server):
-        for redis in of(rows, case, REDIS):
-            if redis["turn"] == row["turn"] and value(redis):
-                noisy = row["noisy"] or redis["noisy"]
-                pairs.append({"noisy": noisy, "ratio": value(row) / value(redis)})
+        for other in of(rows, case, base):
+            if other["turn"] == row["turn"] and value(other):
+                noisy = row["noisy"] or other["noisy"]
+                pairs.append({"noisy": noisy, "ratio": value(row) / value(other)})
     return [pair["ratio"] for pair in quiet(pairs)]
 
 
-def print_case(rows, case):
+def print_case(rows, case, base):
     closed = case.startswith("max")
     # The latencies of a closed loop say how long the queue of the connections is.
     figures = [FIGURES[0], FIGURES[4]] if closed else FIGURES[:4]
     given = of(rows, case)[0]["params"]["rate"]
     print(f"\n{case}: " + ("as many as the server answers" if closed else f"{given:.0f} requests/s"))
-    head = [f"{name} | to redis" for name, _ in figures]
+    head = [f"{name} | to {base}" for name, _ in figures]
     print("\n| server | " + " | ".join(head) + " | CPU % | late p99 us | runs, noisy |")
     print("|---" * (2 * len(figures) + 4) + "|")
     for server in SERVERS:
@@ -241,8 +241,8 @@ def print_case(rows, case):
         for name, value in figures:
             digits = 0 if name == "requests/s" else 3 if name == "CPU us" else 1
             cells.append(spread([value(row) for row in used], digits))
-            compared = ratios(rows, case, server, value)
-            cells.append(spread(compared, 2) if compared and server != REDIS else "")
+            compared = ratios(rows, case, server, base, value)
+            cells.append(spread(compared, 2) if compared and server != base else "")
         share = [row["server_cpu_ns"] * row["requests_per_s"] / 1e7 for row in used]
         cells.append(f"{statistics.median(share):.0f}")
         late = [row["late_ns"]["p99"] / 1e3 for row in used if row["late_ns"]]
@@ -252,11 +252,11 @@ def print_case(rows, case):
         print("| " + " | ".join(cells) + " |")
 
 
-def print_all(rows):
+def print_all(rows, base):
     print("Medians (least-greatest). CPU us: CPU time of the server for a request.")
     for case in CASES:
         if of(rows, case):
-            print_case(rows, case)
+            print_case(rows, case, base)
 
 
 # ---- the command -------------------------------------------------------------------
@@ -287,6 +287,7 @@ def parse_options():
     add = parser.add_argument
     add("--cases", type=names(CASES), default=CASES[:4], help="default: the first four")
     add("--servers", type=names(SERVERS), default=SERVERS, help="default: all")
+    add("--to", choices=SERVERS, default=REDIS, help="the server of the ratios (default: redis)")
     add("--rounds", type=int, default=5, help="turns of each case (default: 5)")
     add("--seconds", type=float, default=3, help="of each run (default: 3)")
     add("--warm-up", type=float, default=0.5, help="seconds (default: 0.5)")
@@ -318,7 +319,7 @@ def main():
         servers = commands_of(options)
         for case in options.cases:
             run_case(case, servers, rows, options)
-    print_all(rows)
+    print_all(rows, options.to)
 
 
 main()
