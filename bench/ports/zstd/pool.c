@@ -3,9 +3,11 @@
  * pool.c - the thread pool of zstd, as a runtime of skua
  *
  * Replaces lib/common/pool.c of zstd, and keeps its interface (pool.h). A pool is a
- * runtime, a job is a task. The runtime has the queue, the threads, their sleep and
- * their end. This file adds the limit on the jobs that are not done, by which zstd
- * bounds its memory.
+ * runtime. A job of zstd waits until the one before it has read its part, so jobs have
+ * to begin in the order in which they were added. Tasks do not promise that: the jobs
+ * are in a queue, and a task is a ticket, which runs the oldest job, whichever that is.
+ * The runtime has the threads, their sleep and their end. This file adds the queue and
+ * its limit, by which zstd bounds its memory.
  */
 #include <zstd_deps.h>
 #include <zstd_internal.h>
@@ -22,35 +24,65 @@ struct POOL_ctx_s {
 	/* @lock guards the rest. */
 	size_t threads, queue; /* the limit: threads + queue jobs */
 	size_t jobs;           /* added, not done */
+	struct job *oldest, **end;
 };
 
+/* @uses: 2; one ends with the ticket, one with the job. The pool's lock guards it. */
 struct job {
-	struct skua_task task;
+	struct skua_task ticket;
 	struct POOL_ctx_s *pool;
 	POOL_function run;
 	void *arg;
+	struct job *next;
+	unsigned uses;
 };
 
-static const struct skua_task_type compress = SKUA_TASK_TYPE("zstd_job");
+static const struct skua_task_type ticket_type = SKUA_TASK_TYPE("zstd_job");
 
-static enum skua_poll poll_job(struct skua_task *task)
+static void drop(struct job *job)
 {
-	struct job *job = SKUA_CONTAINER_OF(task, struct job, task);
+	struct POOL_ctx_s *pool = job->pool;
+	bool last;
 
-	job->run(job->arg);
-	return SKUA_DONE;
+	pthread_mutex_lock(&pool->lock);
+	last = --job->uses == 0;
+	pthread_mutex_unlock(&pool->lock);
+	if (last)
+		ZSTD_customFree(job, pool->mem);
 }
 
-static void release_job(struct skua_task *task)
+/* There is a job for each ticket. */
+static struct job *take_oldest(struct POOL_ctx_s *pool)
 {
-	struct job *job = SKUA_CONTAINER_OF(task, struct job, task);
-	struct POOL_ctx_s *pool = job->pool;
+	struct job *job;
 
-	ZSTD_customFree(job, pool->mem);
+	pthread_mutex_lock(&pool->lock);
+	job = pool->oldest;
+	pool->oldest = job->next;
+	if (!pool->oldest)
+		pool->end = &pool->oldest;
+	pthread_mutex_unlock(&pool->lock);
+	return job;
+}
+
+static enum skua_poll poll_ticket(struct skua_task *task)
+{
+	struct POOL_ctx_s *pool =
+		SKUA_CONTAINER_OF(task, struct job, ticket)->pool;
+	struct job *job = take_oldest(pool);
+
+	job->run(job->arg);
 	pthread_mutex_lock(&pool->lock);
 	pool->jobs--;
 	pthread_cond_broadcast(&pool->changed);
 	pthread_mutex_unlock(&pool->lock);
+	drop(job);
+	return SKUA_DONE;
+}
+
+static void release_ticket(struct skua_task *task)
+{
+	drop(SKUA_CONTAINER_OF(task, struct job, ticket));
 }
 
 POOL_ctx *POOL_create_advanced(size_t threads, size_t queue, ZSTD_customMem mem)
@@ -72,6 +104,7 @@ POOL_ctx *POOL_create_advanced(size_t threads, size_t queue, ZSTD_customMem mem)
 	pool->mem = mem;
 	pool->threads = threads;
 	pool->queue = queue;
+	pool->end = &pool->oldest;
 	return pool;
 }
 
@@ -124,29 +157,51 @@ int POOL_resize(POOL_ctx *pool, size_t threads)
 	return 0;
 }
 
-/* Spawn a job if there is room, or if the caller waits until there is. */
-static int add(POOL_ctx *pool, POOL_function run, void *arg, bool wait)
+/* The caller holds the lock. */
+static bool has_room(const POOL_ctx *pool)
 {
-	struct job *job;
+	return pool->jobs < pool->threads + pool->queue;
+}
+
+/* Append a job if there is room, or if the caller waits until there is. Return: whether
+ * it did. */
+static bool append(struct job *job, bool wait)
+{
+	POOL_ctx *pool = job->pool;
 	bool room;
 
 	pthread_mutex_lock(&pool->lock);
-	while (!(room = pool->jobs < pool->threads + pool->queue) && wait)
+	while (!has_room(pool) && wait)
 		pthread_cond_wait(&pool->changed, &pool->lock);
-	pool->jobs += room;
+	room = has_room(pool);
+	if (room) {
+		pool->jobs++;
+		*pool->end = job;
+		pool->end = &job->next;
+	}
 	pthread_mutex_unlock(&pool->lock);
-	if (!room)
-		return 0;
-	job = ZSTD_customCalloc(sizeof(*job), pool->mem);
+	return room;
+}
+
+static int add(POOL_ctx *pool, POOL_function run, void *arg, bool wait)
+{
+	struct job *job = ZSTD_customCalloc(sizeof(*job), pool->mem);
+
 	if (!job)
 		abort(); /* POOL_add() cannot fail */
 	job->pool = pool;
 	job->run = run;
 	job->arg = arg;
-	skua_task_init(&job->task, poll_job);
-	skua_task_set_type(&job->task, &compress);
-	skua_task_detach(&job->task, release_job);
-	skua_task_spawn(pool->rt, &job->task);
+	job->uses = 2;
+	if (!append(job, wait)) {
+		ZSTD_customFree(job, pool->mem);
+		return 0;
+	}
+	skua_task_init(&job->ticket, poll_ticket);
+	skua_task_set_type(&job->ticket, &ticket_type);
+	skua_task_detach(&job->ticket, release_ticket);
+	if (skua_task_spawn(pool->rt, &job->ticket) < 0)
+		abort();
 	return 1;
 }
 
