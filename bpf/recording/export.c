@@ -116,8 +116,8 @@ static void remark(const struct trace_part *part)
 		fprintf(stderr,
 			"skua export: %s: it is not known to be of the same "
 			"machine and boot as the first file: its times are "
-			"placed by the wall clocks of both, and are as wrong "
-			"as these differ\n",
+			"placed by the wall clocks of both, and their error is "
+			"the difference of these clocks\n",
 			part->path);
 }
 

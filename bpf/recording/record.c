@@ -167,7 +167,7 @@ static int record(const struct options *options, uint64_t pid, const char *out,
 
 /* ---- several processes ----------------------------------------------------- */
 
-/* In a process of its own. */
+/* Record one of several processes; runs in a child process. */
 static int record_part(void *context, const struct target *target)
 {
 	const struct options *options = context;
@@ -189,7 +189,7 @@ static int record_part(void *context, const struct target *target)
 	return code;
 }
 
-/* Refuse processes that would have the same file. They are in the order of their ranks. */
+/* Refuse processes that would have the same file. @picked is in the order of ranks. */
 static int check_ranks(const struct picked *picked)
 {
 	for (size_t i = 1; i < picked->count; i++) {

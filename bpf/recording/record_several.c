@@ -14,14 +14,14 @@
 
 #include "bpf/cli/args.h"
 
-/* @pid: 0: it has ended. @log: a file in memory, its stderr */
+/* @pid: 0: it has ended. @log: a file in memory, which is its stderr */
 struct child {
 	pid_t pid;
 	int log;
 	const struct target *target;
 };
 
-/* @left: have not ended */
+/* @left: children that have not ended. @code: the exit code of all */
 struct children {
 	struct child *list;
 	size_t count, left;
@@ -36,9 +36,9 @@ static int complain(const char *why)
 
 /* ---- a child --------------------------------------------------------------- */
 
-/* In the child, which has RECORD_STOP blocked. A group of its own keeps it from receiving signals of the terminal as well as
- * those that its parent passes on: a second signal would end the last copy of the rings. */
-static void settle(const struct child *child, pid_t parent)
+/* Runs in the child. In a process group of its own, it receives only the signals that its
+ * parent passes on: a second one, from the terminal, would end the last copy of the rings. */
+static void begin_child(const struct child *child, pid_t parent)
 {
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -62,7 +62,7 @@ static int start(struct child *child,
 		return complain(strerror(errno));
 	}
 	if (child->pid == 0) {
-		settle(child, parent);
+		begin_child(child, parent);
 		_exit(args_flush(record(context, child->target)));
 	}
 	return EXIT_OK;
@@ -137,7 +137,8 @@ static void block(sigset_t *signals)
 	sigaddset(signals, SIGHUP);
 	sigaddset(signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, signals, NULL);
-	/* For the children, which have no time to block it themselves. */
+	/* The children inherit the mask, so that none can die of the signal before it
+	 * blocks it. */
 	sigemptyset(&stop);
 	sigaddset(&stop, RECORD_STOP);
 	sigprocmask(SIG_BLOCK, &stop, NULL);

@@ -16,10 +16,10 @@
  *          there, and arrive when this command receives them
  * @together: when a child ends with success, send RECORD_STOP to the others
  *
- * RECORD_STOP is blocked in the children: their struct recording has it as its @stop_signal.
- * A child that is ending already ignores it, where another SIGTERM would cut its last copy.
- * The stderr of a child appears when it ends, below a line with its process. Leaves
- * the signals blocked. Return: EXIT_OK if all children succeeded; otherwise an exit code.
+ * RECORD_STOP is blocked in the children, whose struct recording has it as @stop_signal. A
+ * child that is already ending ignores it; a second SIGTERM would cut its last copy off.
+ * The stderr of a child appears when it ends, below a line with its process. The signals
+ * stay blocked. Return: EXIT_OK if all children succeeded; otherwise an exit code.
  */
 int record_several(const struct picked *picked,
 		   int (*record)(void *context, const struct target *target),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers for processes whose own is taken begin behind those of all processes and of
+/* The first number for a process whose own is taken: above those of all processes and of
  * the tracks of trace_chrome.c. */
 #define FIRST_PID ((UINT32_C(1) << 24) + 1)
 
@@ -125,7 +125,7 @@ static void give_pid(const struct trace_set *set, size_t index)
 
 /* ---- opening --------------------------------------------------------------- */
 
-/* Sort by rank; files of the same rank keep their order. Sets are small enough for an
+/* Insert a part by its rank, after those of the same rank. Sets are small enough for an
  * insertion sort. */
 static void insert(struct trace_set *set, struct trace_part part)
 {

@@ -23,9 +23,9 @@
  * @path: borrowed
  * @label: "rank 3" or, without a rank, "process 4711"
  * @name: as "rank 3 (uts, pid 4711)"; with the machine if the set is from several
- * @pid: that of the process, or another number if an earlier part has this one
- * @shift_ns: to add to its times for those of the first file's clock; may wrap around
- * @moved: @shift_ns is by the wall clocks
+ * @pid: the number of the process, or another one if an earlier part has the same
+ * @shift_ns: added to its times, it gives times of the first file's clock; may wrap around
+ * @moved: @shift_ns comes from the wall clocks
  */
 struct trace_part {
 	struct trace *trace;
@@ -37,8 +37,8 @@ struct trace_part {
 	bool moved;
 };
 
-/* struct trace_set - zero it before the first use. @bad: the path that an error is about,
- * or NULL */
+/* struct trace_set - files, which trace_set_open() opens. @bad: the path that an error is
+ * about, or NULL */
 struct trace_set {
 	struct trace_part *parts;
 	size_t count;
@@ -58,8 +58,8 @@ int trace_set_open(struct trace_set *set, const char *const *paths,
  * its @name, otherwise that of the program */
 const char *trace_set_name(const struct trace_set *set, size_t index);
 
-/* The numbers of a part's arrows begin at a multiple of this: no file has as many, and a
- * number of JavaScript is exact up to 2^53. */
+/* The numbers of a part's arrows begin at a multiple of this. No file has as many arrows,
+ * and JavaScript has exact numbers up to 2^53. */
 #define TRACE_SET_FLOWS (UINT64_C(1) << 40)
 
 void trace_set_close(struct trace_set *set);

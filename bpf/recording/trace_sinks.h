@@ -8,9 +8,8 @@
 #include "bpf/recording/trace_set.h"
 
 /*
- * Each function writes all events of a newly opened set to a file. A set of several files
- * has the names of its parts, a set of one only that of the program. The caller flushes the
- * file and checks it for errors. Return: 0, or that of trace_play(), of the file @set->bad.
+ * Each function writes all events of a newly opened set to a file. The caller flushes the
+ * file and checks it for errors. Return: 0; an error of trace_play() for the file @set->bad.
  */
 
 /* trace_to_perfetto - write Perfetto's protocol buffers */

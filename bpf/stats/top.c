@@ -39,7 +39,7 @@ struct watch {
 	const struct options *options;
 	struct top_process *processes;
 	size_t count;
-	const struct target *failed; /* that of the last process that is gone */
+	const struct target *failed; /* the last process that is gone */
 	struct top_style style;
 	bool live; /* drawn on a terminal again and again */
 };
@@ -92,8 +92,9 @@ static const struct args_verb verb = {
 
 /* ---- intervals ------------------------------------------------------------- */
 
-/* Do something with each process. One that fails is gone. Return: 0 if it succeeded with
- * some process; -EAGAIN if all that are left returned that; otherwise the last error. */
+/* Call @what for each process; a process for which it fails is gone. Return: 0 if it
+ * succeeded for a process; -EAGAIN if it returned that for all that are left; otherwise the
+ * last error. */
 static int each(struct watch *watch, int (*what)(struct top_process *))
 {
 	unsigned fine = 0, again = 0;
@@ -214,7 +215,7 @@ static bool print(void *of, FILE *file)
 	return true;
 }
 
-/* Of one process, half of the remaining lines are for workers, half for task types. */
+/* With one process, half of the remaining lines are for workers, half for task types. */
 static unsigned rows_for_each(const struct watch *watch)
 {
 	unsigned rows = terminal_rows();
@@ -316,7 +317,7 @@ static int watch_processes(struct options *options, const struct picked *picked)
 	return code;
 }
 
-/* Open the processes. Return: an exit code; without a process, the whole command's. */
+/* Open the processes. Return: an exit code: of the command, if @picked stays empty. */
 static int open_processes(const struct options *options, struct picked *picked)
 {
 	struct target *target;

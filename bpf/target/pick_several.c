@@ -58,7 +58,7 @@ void pick_free(struct pick *pick)
 
 /* ---- the processes of a job -------------------------------------------------- */
 
-/* @started: by the process of --job, or by one that it has started; or itself. */
+/* @started: it is the process of --job, or was started by it, directly or through others. */
 struct process {
 	uint64_t pid;
 	pid_t parent;
@@ -155,14 +155,14 @@ static int complain(const char *verb, const char *why)
 	return EXIT_FAILED;
 }
 
-int picked_add(struct picked *out, const char *verb, struct target *target)
+int picked_add(struct picked *picked, const char *verb, struct target *target)
 {
-	if (!grow(&out->targets, sizeof(*out->targets), out->count,
-		  &out->room)) {
+	if (!grow(&picked->targets, sizeof(*picked->targets), picked->count,
+		  &picked->room)) {
 		target_close(target);
 		return complain(verb, strerror(ENOMEM));
 	}
-	out->targets[out->count++] = target;
+	picked->targets[picked->count++] = target;
 	return EXIT_OK;
 }
 
@@ -181,8 +181,8 @@ static int open_named(struct picked *out, const char *verb,
 	return code;
 }
 
-/* Open the processes of the job that have skua in them. @denied receives how many may
- * not be read. */
+/* Open the processes of the job that have skua in them. @denied receives the number of
+ * processes that may not be read. */
 static int open_started(struct picked *out, const char *verb,
 			const struct processes *all, unsigned *denied)
 {

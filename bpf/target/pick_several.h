@@ -45,7 +45,7 @@ struct picked {
 };
 
 /**
- * pick_several - open the processes of @pick, which names some
+ * pick_several - open the processes of @pick, which names at least one, or a job
  * @out: empty; receives them in the order of their ranks, those without a rank last. The
  *       caller closes it with picked_close() in any case
  * @verb: for messages

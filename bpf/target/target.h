@@ -157,8 +157,8 @@ const char *target_reason(const struct target *target);
 /* target_pid - return the number that target_open() was given */
 pid_t target_pid(const struct target *target);
 
-/* target_rank - return the rank in an MPI job that the environment of the process
- * says (target_rank.h), as of the open; TARGET_NO_RANK if it says none */
+/* target_rank - return the rank of the process in its MPI job, which target_open() has read
+ * from its environment (target_rank.h); TARGET_NO_RANK if there is none */
 #define TARGET_NO_RANK UINT32_MAX
 uint32_t target_rank(const struct target *target);
 

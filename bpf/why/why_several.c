@@ -95,8 +95,8 @@ static uint64_t worst_of(const struct place *place)
 	return ledger_took(&v->slow[v->incidents[place->index].worst].item);
 }
 
-/* The incidents of a recording are sorted already: return the slowest of those that are
- * next. Without any, its @why is NULL. */
+/* Return the slowest of the recordings' next incidents; each recording has them sorted.
+ * If none is left, @why is NULL. */
 static struct place next_incident(const struct why *whys, size_t count,
 				  size_t *next)
 {
