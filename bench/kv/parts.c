@@ -109,7 +109,7 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
 	return result;
 }
 
-/* Hash the first arguments, and ask for their stripes. Return: is there any? */
+/* Hash the first arguments, and ask for their stripes. Return: whether there is one */
 static bool prefetch_stripes(struct connection *c, struct request *batch,
 			     unsigned count)
 {
@@ -148,7 +148,7 @@ bool connection_prefetch(struct connection *c, struct request *batch,
 			 unsigned count, unsigned step)
 {
 	struct store *store = c->session.server->store;
-	bool few = count <= FEW;
+	bool few = count <= PREFETCH_FEW;
 
 	if (step == 0 && !prefetch_stripes(c, batch, count))
 		return false;

@@ -63,15 +63,16 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
  *        2: for the entries
  *
  * Each step reads what the step before has asked for. The caller lets other connections run
- * after each step. They take the time of the memory, and all requests that have arrived are
- * received before the first reply is sent. The queue of a worker keeps the order of such
- * requests, because each of them takes the same steps. A batch of more than FEW commands takes
- * all steps at once: its commands take the time of each other's memory.
+ * after each step: they use the time in which the memory comes, and all requests that have
+ * arrived are received before the first reply is sent. The queue of a worker keeps the order of
+ * such requests, because each of them takes the same steps. A batch of more than PREFETCH_FEW
+ * commands takes all steps at once: each command uses the time in which the memory of the
+ * others comes.
  *
  * Return: true: let others run, and take the next step if there is one; false: go on.
  */
 #define PREFETCH_STEPS 3u
-#define FEW            4u /* a guess */
+#define PREFETCH_FEW   4u /* a guess; bench/load/compare.py retunes it */
 bool connection_prefetch(struct connection *c, struct request *batch,
 			 unsigned count, unsigned step);
 

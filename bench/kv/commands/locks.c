@@ -8,7 +8,7 @@ static unsigned held(unsigned flags)
 	       (flags & COMMAND_CLIENTS ? HELD_CLIENTS : 0);
 }
 
-/* Is argv[1] the only key? */
+/* Whether argv[1] is the only key. */
 static bool has_first_key_alone(const struct command *command)
 {
 	return command->first == 1 && command->last == 1 &&

@@ -236,7 +236,8 @@ void run_exec(struct call *call)
 		run_transaction(call, &set);
 	} else {
 		reply_null_array(call->reply);
-		/* The reply tells a change. */
+		/* The reply tells that a watched key has changed: it waits for
+		 * the record of that change. */
 		if (call->server->log)
 			logged_read(call, &set);
 	}

@@ -70,8 +70,8 @@ static void name_now(struct skua_blocking *self)
 	naming->code = code ? -errno : 0;
 }
 
-/* If the pool has no thread, hold up this one: a rewrite that keeps its file takes the room of the
- * log. */
+/* If the pool cannot make the call, this thread makes it: a file of a rewrite that is not removed
+ * takes room on the disk, for which the log may wait. */
 static int name_on_pool(struct skua_runtime *runtime, const char *from,
 			const char *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rewrite_parts.h - what the sources of a rewrite share: rewrite.c, rewriter.c, rewrite_file.c */
+/* rewrite_parts.h - the parts of a rewrite: its state, its new file (rewrite_file.c) */
 #ifndef SKUA_BENCH_KV_REWRITE_PARTS_H
 #define SKUA_BENCH_KV_REWRITE_PARTS_H
 
@@ -46,8 +46,8 @@ static inline uint64_t rewrite_figure(const uint64_t *field)
 	return __atomic_load_n(field, __ATOMIC_RELAXED);
 }
 
-/* rewrite_give_up_locked - give up a rewrite that has begun, unless it has succeeded. With the lock
- * of the log. Return: whether there was one */
+/* rewrite_give_up_locked - give up a rewrite that has begun, unless it has succeeded. The caller
+ * holds the lock of the log. Return: whether a rewrite had begun */
 bool rewrite_give_up_locked(struct rewrite *rewrite, int error);
 
 /* rewrite_wake_all - end the waits of a list */
