@@ -2,9 +2,9 @@
 /**
  * part_list.h - the parts of a search that a rank has to give away, without threads
  *
- * Searchers of this rank that wait and other ranks that have asked want parts. A rank is
- * idle when it has no parts and all its searchers wait. work_pool.h guards a list by a
- * lock; the simulation of ranks uses one as it is.
+ * Parts are wanted by the searchers of this rank that wait, and by other ranks that have
+ * asked. A rank is idle when it has no parts and all its searchers wait. work_pool.h guards
+ * a list by a lock; the simulation of ranks needs none.
  */
 #ifndef SKUA_BENCH_MPI_PART_LIST_H
 #define SKUA_BENCH_MPI_PART_LIST_H

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The pause of an idle rank that has asked so often in vain as there are others: doubled each time, within
- * these limits. Guesses. */
+/* The pause of an idle rank after as many ASKs in vain as there are other ranks: doubled each
+ * time, within these limits. Guesses. */
 #define MIN_PAUSE_NS UINT64_C(50000)
 #define MAX_PAUSE_NS UINT64_C(1000000)
 

@@ -5,18 +5,18 @@
  * Neither MPI nor a clock is here: sharing.c runs a protocol on messages of MPI, and the
  * simulation of ranks on messages and times of its own.
  *
- * - ASK: the sender is idle, and wants as many parts as its searchers wait for.
- * - GIVE: the answer, with parts, or without if the rank is idle as well. A busy rank
- *   answers when one of its searchers has given a part to its pool. An idle rank asks
+ * - ASK: the sender is idle, and wants as many parts as its searchers wait for. It asks
  *   several random ranks at once. After as many ASKs in vain as there are other ranks, it
  *   pauses, and begins again.
+ * - GIVE: the answer, with parts, or without if the rank is idle as well. A busy rank
+ *   answers when one of its searchers has given a part to its pool.
  *
  * To find the end of the search, all ranks add up numbers again and again. A rank joins a
- * sum when it is idle. It adds the GIVEs with parts that it has sent, less those that it
- * has received, and whether it has received any since it joined the last sum. If no rank
- * has, each rank was idle from the moment in which it joined the last sum, or its own
- * first work ended, and has sent nothing since: then the total is the number of GIVEs
- * that were under way when the last rank joined. The search is over if it is 0. Source:
+ * sum when it is idle. It adds the number of GIVEs with parts that it has sent, less those
+ * that it has received, and 1 if it has received any since it joined the last sum. If no
+ * rank has received any, each rank has been idle, and has sent nothing, since it joined the
+ * last sum or ended its own first work. Then the total is the number of GIVEs that were under
+ * way when the last rank joined, and the search is over if it is 0. Source:
  * F. Mattern, "Algorithms for distributed termination detection" (Distributed Computing
  * 2, 1987).
  */
@@ -58,11 +58,11 @@ struct protocol;
 /**
  * struct protocol_policy - how a rank asks
  * @victim: returns the next rank to ask, never the own one; @issued ASKs have been sent
- *          since the last parts came
+ *          since the last parts or the last pause
  * @requests: most ASKs under way
  * @parts: most parts that an ASK wants
  * @lifelines_after: after so many ASKs, ask the ranks whose number differs in one bit, and
- *                   no others; they keep the ASK until they have parts. 0: never
+ *                   no others; they keep the ASK until they have parts. 0: no lifelines
  */
 struct protocol_policy {
 	int (*victim)(struct protocol *protocol);
@@ -82,7 +82,7 @@ struct protocol_counts {
 
 struct protocol_ask {
 	uint32_t parts;
-	uint32_t keep; /* not 0: until there are parts, or the end */
+	uint32_t keep; /* not 0: answer only with parts, or at the end */
 };
 
 struct protocol_asker {

@@ -9,7 +9,7 @@
 #define RACK_RANKS 64
 #define RACK_TRIES 2
 
-/* A random rank of @count ranks from @first on, except the own one, which is one of
+/* Return a random rank of the @count ranks from @first on, except this one, which is one of
  * them. */
 static int random_of(struct protocol *protocol, int first, int count)
 {
@@ -19,7 +19,7 @@ static int random_of(struct protocol *protocol, int first, int count)
 	return rank >= protocol->rank ? rank + 1 : rank;
 }
 
-/* All others in turn, from a random one on. */
+/* Return all other ranks in turn, from a random one on. */
 static int victim_in_turn(struct protocol *protocol)
 {
 	int others = protocol->ranks - 1;

@@ -9,11 +9,11 @@
 #include "bench/mpi/part_list.h"
 #include "bench/simulator/events.h"
 
-/* As progress.c: an idle worker tests for so long without sleeping, and then sleeps for
- * so long between two tests. */
+/* As in progress.c: an idle worker tests for SEARCH_NS without sleeping, and then sleeps
+ * for SLEEP_NS between two tests. */
 #define SEARCH_NS UINT64_C(20000)
 #define SLEEP_NS  UINT64_C(50000)
-/* A busy worker polls when a searcher yields, as uts_ranks.c. */
+/* A busy worker polls when a searcher yields, as in uts_ranks.c. */
 #define TICK_NS UINT64_C(20000)
 /* The least time between two steps of an idle rank. A guess. */
 #define STEP_NS UINT64_C(1000)
@@ -35,8 +35,8 @@ struct message {
 	char data[];
 };
 
-/* Messages of a sum, with which MPI deals itself: ranks form a tree of two children each;
- * sums go up, and rank 0 sends the total to itself and down. */
+/* Messages of a sum, which are those of MPI itself. The ranks form a tree, with two children
+ * each: sums go up, and rank 0 sends the total to itself and down. */
 enum { TAG_SUM = PROTOCOL_GIVE + 1, TAG_TOTAL };
 
 struct sim_rank {
@@ -58,7 +58,8 @@ struct ranks_simulation {
 	const struct ranks_plan *plan;
 	struct ranks_outcome *outcome;
 	struct sim_rank *ranks;
-	struct uts_node *taken; /* by the workers of a rank, in a node time */
+	struct uts_node
+		*taken; /* by the workers of a rank, in the time of a node */
 	struct events events;
 	uint64_t over; /* ranks that know the end */
 	uint64_t random;
@@ -229,7 +230,8 @@ static int on_message(struct sim_rank *rank, const struct message *message)
 				       : tell_total(rank, &sum);
 }
 
-/* Take the messages in that have come. Return whether the rank's fiber is woken. */
+/* Take in the messages that have come. @wakes: set if one of them wakes the rank's fiber.
+ * Return: 0; -ENOMEM */
 static int receive_all(struct sim_rank *rank, uint64_t now_ns, bool *wakes)
 {
 	struct message *message;
@@ -308,7 +310,7 @@ static int enter(struct sim_rank *rank, const struct uts_node *node)
 	return err;
 }
 
-/* Workers that have a node give parts while some are missing, one each. */
+/* Each worker that has a node gives a part, while parts are missing. */
 static int give_parts(struct sim_rank *rank, unsigned active)
 {
 	struct uts_part part;
@@ -334,7 +336,7 @@ static int take_parts_back(struct sim_rank *rank)
 	return err;
 }
 
-/* A node time: each worker does a node. */
+/* Pass the time of a node: each worker does one. */
 static int work(struct sim_rank *rank)
 {
 	const unsigned workers = rank->sim->plan->workers;

@@ -5,7 +5,7 @@
  * The ranks run protocol.c and part_list.c, and walk the tree with uts_walk.c. Workers,
  * messages and their times are simulated:
  *
- * - A rank has one stack of nodes. In each node time, each of its workers takes a node
+ * - A rank has one stack of nodes. In the time of a node, each of its workers takes a node
  *   from the stack, as long as there are some.
  * - A rank notices messages when its poller runs: at the end of a tick while it is busy;
  *   at once, and later at the end of each sleep, while it is idle.
@@ -55,9 +55,9 @@ struct ranks_outcome {
 int ranks_simulation_run(const struct ranks_plan *plan,
 			 struct ranks_outcome *outcome);
 
-/* ranks_efficiency - return the least time that the tree can take, by the time that was
- * taken. In the least time, all workers are busy all the time, or one walks to the deepest
- * node. */
+/* ranks_efficiency - return the least time that the tree can take, divided by the time that
+ * it took. The least time is that of all workers without a pause, or that of one worker that
+ * walks to the deepest node, if this is longer */
 double ranks_efficiency(const struct ranks_plan *plan,
 			const struct ranks_outcome *outcome);
 

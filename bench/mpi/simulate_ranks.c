@@ -19,8 +19,8 @@
 
 static const uint64_t default_ranks[] = { 1, 10, 100, 1000 };
 
-/* Larger trees. The counts of T3L are published, those of T3W are of a walk by one
- * thread. */
+/* Larger trees. The counts of T3L are the published ones, those of T3W come from a walk by
+ * one thread. */
 static const struct uts_tree larger[] = {
 	{
 		.name = "T3L",
@@ -153,7 +153,7 @@ static const char *wrong(const struct row *row)
 
 	if (o->counts.nodes != tree->nodes ||
 	    o->counts.leaves != tree->leaves || o->counts.depth != tree->depth)
-		return "the counts are not the published ones";
+		return "the counts are not those of the tree";
 	if (o->early)
 		return "a rank ended before the last node was done";
 	return NULL;
@@ -251,7 +251,7 @@ static error_t parse_policy(void *of, char *text)
 
 static const struct args_verb verb = {
 	.doc = "Search a tree of UTS with simulated ranks, and show how well "
-	       "policies share the work.",
+	       "policies share the work",
 	ARGS_OPTIONS(
 		ARGS_PARSED("tree", parse_tree, "T",
 			    "The tree: " UTS_TREE_NAMES ", " LARGER_NAMES
