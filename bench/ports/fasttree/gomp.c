@@ -11,8 +11,8 @@
  * does all the work, and nothing waits. A region in a region has one member, as it
  * has by default in OpenMP.
  *
- * Programs with a barrier in a region, with several loops or sections constructs in a
- * region, with reductions or tasks need more than this file has. FastTree has none.
+ * This file lacks barriers in a region, several loops or sections constructs in a region,
+ * reductions and tasks. FastTree needs none of them.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ struct member_job {
 	struct team *team;
 };
 
-/* The calling thread's place among the forks, its region, and its loop. */
+/* A thread that runs a region: its place among the forks, its team, and its loop. */
 struct member {
 	struct skua_ctx ctx;
 	struct team *team;

@@ -5,8 +5,8 @@
  * src/threadpool.c of libuv includes this file instead of its own queue and threads
  * (skua.patch), and keeps its interface. Programs rely on work that starts in the
  * order in which it was submitted, which tasks do not promise. So the work is in a
- * queue, and a task is a ticket: it runs the oldest piece that may run, whichever that
- * is. Slow work, such as the lookup of a name, takes half of the workers at most.
+ * queue, and a task is a ticket, which runs the oldest piece that may run. Slow work,
+ * such as the lookup of a name, takes half of the workers at most.
  */
 #include <skua/skua.h>
 
@@ -118,8 +118,8 @@ static void reset_once(void)
 	memcpy(&once, &child_once, sizeof(child_once));
 }
 
-/* As many workers as libuv has threads, and they share the CPUs as its threads do:
- * work may block in the kernel. */
+/* The pool has as many workers as libuv has threads. They are not pinned, because work
+ * may block in the kernel. */
 static void start_pool(void)
 {
 	struct skua_config cfg = SKUA_CONFIG_INIT;

@@ -5,9 +5,9 @@
  * Replaces lib/common/pool.c of zstd, and keeps its interface (pool.h). A pool is a
  * runtime. A job of zstd waits until the one before it has read its part, so jobs have
  * to begin in the order in which they were added. Tasks do not promise that: the jobs
- * are in a queue, and a task is a ticket, which runs the oldest job, whichever that is.
- * The runtime has the threads, their sleep and their end. This file adds the queue and
- * its limit, by which zstd bounds its memory.
+ * are in a queue, and a task is a ticket, which runs the oldest job. The runtime has the
+ * threads, their sleep and their end. This file adds the queue and its limit, by which
+ * zstd bounds its memory.
  */
 #include <zstd_deps.h>
 #include <zstd_internal.h>
