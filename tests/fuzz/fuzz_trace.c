@@ -347,7 +347,7 @@ static void check_ledger(const char *path)
 	trace_close(trace);
 }
 
-/* The file, and again if @count is 2. */
+/* Export the file as a set of @count files: alone, or twice. */
 static void check_export(const char *path, size_t count,
 			 int (*export)(struct trace_set *, FILE *), bool text)
 {

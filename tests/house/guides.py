@@ -6,9 +6,9 @@ usage: guides.py [PEER]
 
 Compiles each block in C, C++ or Rust, and compares the output of the program with the text
 block that must follow. A block in Python is run as it is. Without PEER it checks the
-programs that use skua, except those in Rust; with PEER (libuv, onetbb, openmp, pthreads or
-tokio) it checks those that use that library instead, and with rust those in Rust that use
-skua. Exit code 77: the library or the compiler is not installed.
+programs that use skua, except those in Rust. With PEER libuv, onetbb, openmp, pthreads or
+tokio it checks those that use that library instead; with rust, those in Rust that use skua.
+Exit code 77: the library or the compiler is not installed.
 """
 
 import os

@@ -2,8 +2,8 @@
 //
 // from_rust.rs - use the library from Rust, with the sizes that it tells
 //
-// The program knows no layout of a struct of the library, except of skua_config its first
-// field, and of skua_error its two. It puts a guard behind each struct.
+// The program knows no layout of a struct of the library, except the first field of
+// skua_config and the two fields of skua_error. It puts a guard after each struct.
 use std::alloc::{alloc_zeroed, dealloc, Layout};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString};
@@ -48,7 +48,7 @@ fn size_of(name: &str) -> usize {
     unsafe { skua_sizeof(name.as_ptr()) }
 }
 
-/// Zeroed memory for some structs of a type, and a guard behind it.
+/// Zeroed memory for some structs of a type, and a guard after it.
 struct Room {
     begin: *mut u8,
     size: usize,

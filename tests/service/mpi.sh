@@ -5,8 +5,8 @@
 #
 # Sourced after checks.sh. Without the mpirun of Open MPI, the test is skipped.
 
-# shellcheck disable=SC2154 # of checks.sh
-# shellcheck disable=SC2034 # for it
+# shellcheck disable=SC2154 # set by checks.sh
+# shellcheck disable=SC2034 # used by checks.sh
 if ! command -v mpirun >/dev/null; then
 	echo "mpirun is not installed"
 	exit 77

@@ -48,7 +48,8 @@ expect 'export' out_has '"name":"rank 0 (skua-uts-ranks, pid '
 expect 'export' out_has '"name":"rank 1 (skua-uts-ranks, pid '
 run why "$scratch/job.1" "$scratch/job.0"
 expect 'why' exited 0
-expect 'why' test "$(awk 'NR > 1 && $3 == "skua-uts-ranks" { print $1 }' "$scratch/out" | xargs)" = '0 1'
+expect 'why' test '0 1' = \
+	"$(awk 'NR > 1 && $3 == "skua-uts-ranks" { print $1 }' "$scratch/out" | xargs)"
 expect 'why' out_has 'verdict on rank 1: '
 
 kill "$mpirun_pid"

@@ -58,11 +58,12 @@ expect 'three processes' grep -qE '^ *all +6 ' "$scratch/out"
 run top --once --interval 0.2 --json --job $$
 expect 'the children of a process' exited 0
 expect 'the children of a process' lines '[x["rank"] for x in d] == [0, 1, None]'
-expect 'the children of a process' lines "{x['pid'] for x in d} == {${all[0]}, ${all[1]}, ${all[2]}}"
+expect 'the children of a process' lines \
+	"{x['pid'] for x in d} == {${all[0]}, ${all[1]}, ${all[2]}}"
 run top --once --interval 0.2 --csv --job $$
 expect 'the children of a process' grep -qE ',1$' "$scratch/out"
 
-# A process alone is shown as without a rank; the same one twice is one.
+# A single process is shown as if it had no rank; the same number twice is one process.
 run top --once --interval 0.2 -p "${pids[one]}" -p "${pids[one]}"
 expect 'one process' out_has "process ${pids[one]} (hog), skua "
 

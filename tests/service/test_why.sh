@@ -123,7 +123,8 @@ run why "${together[@]}" --slowest 3
 expect 'several files' exited 0
 expect 'several files' narrow
 # A row for each, by rank; then the slowest of all, each with its rank.
-expect 'several files' test "$(awk 'NR > 1 && $2 == 4711 { print $1 }' "$scratch/out" | xargs)" = '0 1 -'
+expect 'several files' test '0 1 -' = \
+	"$(awk 'NR > 1 && $2 == 4711 { print $1 }' "$scratch/out" | xargs)"
 expect 'several files' grep -qE '^ 1  \[q{20}\] 21 ms: .*' "$scratch/out"
 expect 'several files' out_has 'worker 0 of process 4711'
 expect 'several files' grep -qE '^ 2  .* 9\.0 us: http_read on worker 0 of rank 0$' "$scratch/out"

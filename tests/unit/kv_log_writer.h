@@ -12,9 +12,9 @@
 
 /* The results of the next calls; 0: those of the kernel. */
 extern int sync_error, write_error;
-/* The numbers of calls; whether writes are short. The runtime's threads use all of these. */
+/* The numbers of calls; whether writes are cut short. The runtime's threads use all of these. */
 extern unsigned syncs, writes, shortened;
-/* Writes wait until this is not set. */
+/* Writes wait until this is 0. */
 extern unsigned stuck;
 
 extern char path[];
@@ -23,7 +23,7 @@ extern struct log server_log;
 /* The commands that open_log() has found in the log. */
 extern uint64_t replayed;
 
-/* log_begin, log_end - around each test */
+/* log_begin, log_end - prepare each test, and clean up after it */
 int log_begin(void **state);
 int log_end(void **state);
 

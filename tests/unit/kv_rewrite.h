@@ -22,12 +22,13 @@ extern int open_error, rename_error, folder_error;
 extern int new_write_error, new_sync_error, old_write_error;
 /* Writes of the new file wait until this is 0. */
 extern unsigned new_stuck;
-/* Number of times that the name of the new file was removed; and that a worker did it. */
+/* How often the name of the new file was removed, and how often a worker did it. */
 extern unsigned removals, removals_by_workers;
 /* The descriptor of the new file; -1: there is none. */
 extern int new_fd;
 
-/* disk_begin, disk_end - create an empty folder, and remove it. Return: false: it failed */
+/* disk_begin, disk_end - create an empty folder, and remove it. Return: false if it cannot be
+ * created */
 bool disk_begin(void);
 void disk_end(void);
 
@@ -43,12 +44,12 @@ extern struct kv kv;
 extern struct skua_runtime *runtime;
 extern struct log server_log;
 
-/* kv_begin_all - around all tests; kv_begin, kv_end - around each */
+/* kv_begin_all - prepare all tests; kv_begin, kv_end - prepare each, and clean up after it */
 int kv_begin_all(void **state);
 int kv_begin(void **state);
 int kv_end(void **state);
 
-/* client_begin, client_end - another client */
+/* client_begin, client_end - begin and end the session of another client */
 void client_begin(struct session *session, struct server *server);
 void client_end(struct session *session);
 
@@ -67,8 +68,8 @@ void stop(struct kv *of, struct log *log);
 /* Commands do not wait for their records: many are added fast, also in mode always. */
 extern bool hurried;
 
-/* run_as - run a command of words, and wait until its record is durable. @line: a word %N is
- * @name */
+/* run_as - run a command, and wait until its record is durable. @line: words; @name takes the
+ * place of a word that begins with % */
 void run_as(struct session *session, const char *line, const char *name);
 
 /* run, run_on - the same as the client of @kv; run_long - with a long last argument */

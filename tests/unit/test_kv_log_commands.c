@@ -442,7 +442,7 @@ static void expire_key(void)
 	store_unlock(stripe);
 }
 
-/* It looks at the clock after its wait. */
+/* The command checks the clock after its wait. */
 TEST(exec__whose_watched_key_expires_while_it_waits__fails)
 {
 	begin_transaction();

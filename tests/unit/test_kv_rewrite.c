@@ -153,7 +153,7 @@ TEST(file__of_a_rewrite_that_fails__is_removed_by_no_worker)
 	WRITE(new_write_error, 0);
 	stop(&kv, &server_log);
 	assert_int_equal(rewrite_figures(&server_log).failures, 1);
-	/* At its begin and at its end. */
+	/* A rewrite removes the name when it begins, and when it has failed. */
 	assert_int_equal(READ(removals), 2);
 	assert_int_equal(READ(removals_by_workers), 0);
 }
