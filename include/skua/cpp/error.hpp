@@ -120,9 +120,9 @@ template <class T> T unstore(stored<T> &&value)
 /* Whether a C function may move values of T as bytes; otherwise it moves their addresses. */
 template <class T>
 inline constexpr bool flat =
-	std::is_trivially_copyable_v<T> &&std::is_default_constructible_v<T> &&
-		std::is_copy_constructible_v<T> &&
-			std::is_copy_assignable_v<T> &&
+	std::conjunction_v<
+		std::is_trivially_copyable<T>, std::is_default_constructible<T>,
+		std::is_copy_constructible<T>, std::is_copy_assignable<T>> &&
 	sizeof(T) <= 256 && alignof(T) <= alignof(std::max_align_t);
 
 /* The result of a call: a value, an exception, or nothing yet. */
