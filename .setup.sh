@@ -79,7 +79,7 @@ SKUA_BROWSER_NEEDS='
 chromium        command chromium
 '
 
-# The compiler of tests/service/test_from_rust.sh and of the guides; it is large.
+# The compiler for tests/service/test_from_rust.sh and the guides; it is large.
 SKUA_RUST_NEEDS='
 rustc           command rustc
 '
@@ -89,6 +89,7 @@ rustc           command rustc
 SKUA_DOCS_NEEDS='
 pandoc          command pandoc
 '
+SKUA_KERNEL_DOC='^linux-kbuild-[0-9.]+$'
 
 # The programs that read the examples of the guide about deploying
 # (tests/service/test_deploying.sh).
@@ -96,7 +97,6 @@ SKUA_DEPLOYING_NEEDS='
 systemd         command systemd-analyze
 python3-yaml    python  yaml
 '
-SKUA_KERNEL_DOC='^linux-kbuild-[0-9.]+$'
 
 # An MPI, for bench/mpi/. Without it, its programs and their tests are left out.
 SKUA_MPI_NEEDS='
@@ -306,9 +306,9 @@ skua_docs_setup()
 	fi
 }
 
-# skua_deploying_setup - install what reads the examples of the guide, if that can be
+# skua_deploying_setup - install the programs that read the examples of the guide, if that can be
 #
-# The test says so if it is then still missing.
+# The test says so if one is then still missing.
 skua_deploying_setup()
 {
 	skua_install_some "$SKUA_DEPLOYING_NEEDS"

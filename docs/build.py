@@ -76,7 +76,7 @@ def heading(text, mark):
 
 
 def man_text(header, name, others, written):
-    """Return a man page as reStructuredText; @others are the pages that have names of it."""
+    """Return a man page as reStructuredText; @others are the pages that share a name with it."""
     names = dict.fromkeys([name, *header.names()])
     parts = [heading("NAME", "=")]
     parts.append(f"{', '.join(names)} - {header.purpose}")
@@ -157,12 +157,13 @@ def written_section(number, stem, path):
     body = run("mandoc", "-Thtml", "-Ofragment,man=#%N.%S", text=path.read_text())
     body = re.sub(r'<table class="(head|foot)">.*?</table>', "", body, flags=re.DOTALL)
     body = re.sub(r"<(/?)h2\b", r"<\1h4", re.sub(r"<(/?)h1\b", r"<\1h3", body))
-    return anchor, f"{stem}({number})", section(anchor, f"{stem}({number})", own_anchors(body, anchor))
+    title = f"{stem}({number})"
+    return anchor, title, section(anchor, title, own_anchors(body, anchor))
 
 
 def header_section(header, taken):
-    """Return the section of a header. Its ids are new in @taken: functions may have the name of
-    a type, and in C++ that of another function."""
+    """Return the section of a header, and add its ids to @taken, where they are new: a function
+    may have the name of a type, and in C++ that of another function."""
     anchor = Path(header.file).name
     body = f"<p>{html.escape(header.purpose)}</p><pre>#include &lt;{header.file}&gt;</pre>\n"
     functions = header.names("function", "macro")

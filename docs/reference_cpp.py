@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """reference_cpp.py - the entries of a C++ header, as reStructuredText
 
-kernel-doc reads no C++. The comments have the same form as in C: a name or several, a dash,
-what it does, and paragraphs. read_cpp_header() takes the declarations and their comments
-from the public parts of a header: outside of the namespace detail, of private members, and
-of declarations below a comment that says "private to the library".
+kernel-doc reads no C++. The comments have the same form as in C: one or more names, a dash,
+the purpose, and paragraphs. read_cpp_header() takes the declarations and their comments
+from the public parts of a header: not from the namespace detail, private members, and
+declarations below a comment that says "private to the library".
 """
 
 import re
@@ -65,8 +65,8 @@ def literal(part):
 
 
 def body(text):
-    """Return the paragraphs of a comment; arguments become a list of definitions, and what a
-    tab indents is literal."""
+    """Return the paragraphs of a comment; arguments become a list of definitions, and lines that
+    a tab indents are literal."""
     out = []
     for part in filter(None, text.split("\n\n")):
         argument = re.match(r"(@\w+(?:, @\w+)*): (.*)", part, re.DOTALL)

@@ -16,9 +16,9 @@ namespace skua
  * class channel - a queue of bounded length, with many senders and receivers
  *
  * If T is trivially copyable and default-constructible, and has at most 256 bytes and the
- * alignment of malloc(), the channel itself keeps the items. Otherwise each item is moved into memory of its own, by
- * new, and the channel keeps its address. Items that are left are destroyed with the
- * channel.
+ * alignment of malloc(), the channel itself keeps the items. Otherwise each item is moved
+ * into memory of its own, by new, and the channel keeps its address. Items that are left are
+ * destroyed with the channel.
  *
  * Threads: any number send and receive. Blocks: send() and receive() wait as those of
  * struct skua_channel: fibers and outside threads. Coroutines use co::send() and
