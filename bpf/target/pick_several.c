@@ -121,10 +121,10 @@ static int compare_processes(const void *left, const void *right)
 /* The list is sorted. */
 static bool is_started(const struct processes *all, pid_t pid)
 {
-	size_t behind = SORTED_UP_TO(all->list, all->count, pid, (uint64_t)pid);
+	size_t n = SORTED_UP_TO(all->list, all->count, pid, (uint64_t)pid);
 
-	return behind > 0 && all->list[behind - 1].pid == (uint64_t)pid &&
-	       all->list[behind - 1].started;
+	return n > 0 && all->list[n - 1].pid == (uint64_t)pid &&
+	       all->list[n - 1].started;
 }
 
 /* Mark the children of marked processes, until there are no more. */
