@@ -197,6 +197,9 @@ static int open_started(struct picked *out, const char *verb,
 			continue;
 		opened = target_open(&target, (pid_t)all->list[i].pid);
 		*denied += opened == -EACCES;
+		if (opened && opened != -EACCES && opened != -ENOENT &&
+		    opened != -ESRCH && opened != -ECHILD)
+			complain(verb, target_reason(target));
 		if (opened)
 			target_close(target);
 		else

@@ -169,6 +169,9 @@ static int open_folder(struct target *target)
 
 	snprintf(path, sizeof(path), "/proc/%d", target->pid);
 	target->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (target->folder < 0 && errno != ENOENT)
+		return target_fail(&target->complaint, -errno, "%s: %s", path,
+				   strerror(errno));
 	if (target->folder < 0)
 		return fail_nothing(target);
 	target->memory_folder = target->folder;

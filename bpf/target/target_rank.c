@@ -20,6 +20,10 @@ static const char *const variables[] = {
 	"SLURM_PROCID=",         /* srun */
 };
 
+/* A process may claim an environment of any size. The kernel gives a new program
+ * 6 MiB at most. */
+#define MAX_ENVIRONMENT ((size_t)8 << 20)
+
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
 /* The rank in @entry, if it is that of @variable. */
@@ -62,15 +66,23 @@ uint32_t target_rank_find(FILE *environment)
 uint32_t target_rank_read(int folder)
 {
 	int fd = openat(folder, "environ", O_RDONLY | O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	uint32_t rank;
+	char *text = fd < 0 ? NULL : malloc(MAX_ENVIRONMENT);
+	uint32_t rank = TARGET_NO_RANK;
+	size_t bytes = 0;
+	ssize_t got = 1;
+	FILE *file;
 
-	if (!file) {
-		if (fd >= 0)
-			close(fd);
-		return TARGET_NO_RANK;
+	while (text && got > 0 && bytes < MAX_ENVIRONMENT) {
+		got = read(fd, text + bytes, MAX_ENVIRONMENT - bytes);
+		bytes += got > 0 ? (size_t)got : 0;
 	}
-	rank = target_rank_find(file);
-	fclose(file);
+	file = bytes > 0 ? fmemopen(text, bytes, "r") : NULL;
+	if (file) {
+		rank = target_rank_find(file);
+		fclose(file);
+	}
+	free(text);
+	if (fd >= 0)
+		close(fd);
 	return rank;
 }
