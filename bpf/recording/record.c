@@ -134,19 +134,22 @@ static int tell(const struct recording *r)
 	return r->last ? EXIT_FAILED : EXIT_OK;
 }
 
-/* @pid: 0: the only process with a runtime. @stop_signal: as in struct recording */
-static int record(const struct options *options, uint64_t pid, const char *out,
-		  int stop_signal)
+/* Record the process of @options, or the only one with a runtime. @target: that of another
+ * process instead, or NULL; this call closes it. @stop_signal: as in struct recording */
+static int record(const struct options *options, struct target *target,
+		  const char *out, int stop_signal)
 {
+	const struct pick *pick = &options->pick;
 	struct recording r = { .verb = "record",
 			       .name = out,
+			       .target = target,
 			       .seconds = options->seconds,
 			       .last = options->last,
 			       .on = options->on,
 			       .trigger = options->trigger,
 			       .stop_signal = stop_signal,
 			       .max_bytes = options->max_bytes };
-	int code = recording_open(&r, pid);
+	int code = recording_open(&r, pick->count ? pick->pids[0] : 0);
 
 	if (code == EXIT_OK && !trigger_can_come(&r.trigger, r.target))
 		code = recording_complain(
@@ -168,7 +171,7 @@ static int record(const struct options *options, uint64_t pid, const char *out,
 /* ---- several processes ----------------------------------------------------- */
 
 /* Record one of several processes; runs in a child process. */
-static int record_part(void *context, const struct target *target)
+static int record_part(void *context, struct target *target)
 {
 	const struct options *options = context;
 	uint32_t rank = target_rank(target);
@@ -184,28 +187,48 @@ static int record_part(void *context, const struct target *target)
 		fprintf(stderr, ARGS_PROGRAM " record: %s\n", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	code = record(options, (uint64_t)target_pid(target), out, RECORD_STOP);
+	code = record(options, target, out, RECORD_STOP);
 	free(out);
 	return code;
 }
 
-/* Refuse processes that would have the same file. @picked is in the order of ranks. */
-static int check_ranks(const struct picked *picked)
+/* Whether two processes would have the same file. */
+static bool share_file(const struct target *a, const struct target *b)
 {
-	for (size_t i = 1; i < picked->count; i++) {
-		const struct target *a = picked->targets[i - 1];
-		const struct target *b = picked->targets[i];
+	const uint32_t rank_a = target_rank(a), rank_b = target_rank(b);
 
-		if (target_rank(a) != target_rank(b) ||
-		    target_rank(a) == TARGET_NO_RANK)
-			continue;
+	if (rank_a == TARGET_NO_RANK)
+		return rank_b == (uint32_t)target_pid(a);
+	if (rank_b == TARGET_NO_RANK)
+		return rank_a == (uint32_t)target_pid(b);
+	return rank_a == rank_b;
+}
+
+static int refuse_pair(const struct target *a, const struct target *b)
+{
+	if (target_rank(a) == target_rank(b))
 		fprintf(stderr,
 			ARGS_PROGRAM " record: processes %d and %d both have "
 				     "rank %" PRIu32
 				     "; allowed: the processes of one job\n",
 			target_pid(a), target_pid(b), target_rank(a));
-		return EXIT_FAILED;
-	}
+	else
+		fprintf(stderr,
+			ARGS_PROGRAM " record: the number of one of the "
+				     "processes %d and %d is the rank of the "
+				     "other; allowed: different names of "
+				     "files\n",
+			target_pid(a), target_pid(b));
+	return EXIT_FAILED;
+}
+
+static int check_files(const struct picked *picked)
+{
+	for (size_t i = 0; i < picked->count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (share_file(picked->targets[j], picked->targets[i]))
+				return refuse_pair(picked->targets[j],
+						   picked->targets[i]);
 	return EXIT_OK;
 }
 
@@ -215,7 +238,7 @@ static int record_all(struct options *options)
 	int code = pick_several(&picked, "record", &options->pick);
 
 	if (code == EXIT_OK)
-		code = check_ranks(&picked);
+		code = check_files(&picked);
 	if (code == EXIT_OK)
 		code = record_several(&picked, record_part, options,
 				      options->on);
@@ -234,8 +257,7 @@ int verb_record(int argc, char **argv)
 	else if (pick->job || pick->count > 1)
 		code = record_all(&options);
 	else
-		code = record(&options, pick->count ? pick->pids[0] : 0,
-			      options.out, 0);
+		code = record(&options, NULL, options.out, 0);
 	pick_free(&options.pick);
 	return code;
 }

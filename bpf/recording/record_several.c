@@ -18,7 +18,7 @@
 struct child {
 	pid_t pid;
 	int log;
-	const struct target *target;
+	struct target *target;
 };
 
 /* @left: children that have not ended. @code: the exit code of all */
@@ -48,7 +48,7 @@ static void begin_child(const struct child *child, pid_t parent)
 }
 
 static int start(struct child *child,
-		 int (*record)(void *context, const struct target *target),
+		 int (*record)(void *context, struct target *target),
 		 void *context)
 {
 	pid_t parent = getpid();
@@ -106,6 +106,9 @@ static void reap(struct children *all, bool together)
 		child->pid = 0;
 		all->left--;
 		show_log(child);
+		if (WIFSIGNALED(status))
+			fprintf(stderr, "its recorder was ended by signal %d\n",
+				WTERMSIG(status));
 		code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 		if (code != EXIT_OK)
 			all->code = code;
@@ -131,6 +134,8 @@ static void block(sigset_t *signals)
 {
 	sigset_t stop;
 
+	/* An inherited SIG_IGN would keep the ends of the children from us. */
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(signals);
 	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGTERM);
@@ -145,7 +150,7 @@ static void block(sigset_t *signals)
 }
 
 int record_several(const struct picked *picked,
-		   int (*record)(void *context, const struct target *target),
+		   int (*record)(void *context, struct target *target),
 		   void *context, bool together)
 {
 	struct children all = { .list = calloc(picked->count,

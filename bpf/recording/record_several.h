@@ -22,7 +22,7 @@
  * stay blocked. Return: EXIT_OK if all children succeeded; otherwise an exit code.
  */
 int record_several(const struct picked *picked,
-		   int (*record)(void *context, const struct target *target),
+		   int (*record)(void *context, struct target *target),
 		   void *context, bool together);
 
 #endif

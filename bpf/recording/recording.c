@@ -57,7 +57,7 @@ int recording_open(struct recording *r, uint64_t pid)
 	int code;
 
 	r->writer.fd = -1;
-	code = pick_process(&r->target, r->verb, pid);
+	code = r->target ? EXIT_OK : pick_process(&r->target, r->verb, pid);
 	if (code == EXIT_OK)
 		pick_process_remark(r->target, r->verb);
 	return code;

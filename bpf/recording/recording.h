@@ -63,8 +63,8 @@ struct recording {
 int recording_complain(const struct recording *r, const char *what,
 		       const char *why);
 
-/* recording_open - choose a process, as pick_process() does. Return: an exit
- * code, like all functions below; the reason has been printed */
+/* recording_open - choose a process, as pick_process() does, unless @target is set. Return:
+ * an exit code, like all functions below; the reason has been printed */
 int recording_open(struct recording *r, uint64_t pid);
 
 /* recording_start - begin a file. @fd: recording_close() closes it */

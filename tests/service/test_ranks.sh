@@ -168,6 +168,18 @@ PMIX_RANK=1 start again "$watched" load
 refuses 1 'both have rank 1; allowed: the processes of one job' record \
 	-p "${pids[one]},${pids[again]}" -o "$scratch/twice"
 stop again
+PMIX_RANK=${pids[plain]} start again "$watched" load
+refuses 1 "processes ${pids[again]} and ${pids[plain]} is the rank of the other" record \
+	-p "${pids[plain]},${pids[again]}" --for 0.1 -o "$scratch/twice"
+stop again
+# A parent may ignore SIGCHLD: the ends of the recorders are seen all the same.
+code=0
+python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$skua" record -p "${pids[one]},${pids[zero]}" \
+	--for 0.1 -o "$scratch/ignored" 2>"$scratch/err" || code=$?
+expect 'SIGCHLD is ignored' exited 0
+expect 'SIGCHLD is ignored' test -s "$scratch/ignored.1"
 refuses 2 '--job with --pid; allowed: one of them' record --job 1 -p 1 -o "$scratch/none"
 
 # --- processes that end ------------------------------------------------------------
