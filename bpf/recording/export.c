@@ -4,21 +4,24 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bpf/cli/args.h"
 #include "bpf/cli/outfile.h"
 #include "bpf/recording/trace_sinks.h"
 #include "bpf/verbs.h"
 
+/* @timeline: needs a common time */
 struct format {
 	const char *name;
+	bool timeline;
 	int (*write)(struct trace_set *set, FILE *file);
 };
 
 static const struct format formats[] = {
-	{ "perfetto", trace_to_perfetto },
-	{ "chrome", trace_to_chrome },
-	{ "summary", trace_to_summary },
+	{ "perfetto", true, trace_to_perfetto },
+	{ "chrome", true, trace_to_chrome },
+	{ "summary", false, trace_to_summary },
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -121,13 +124,30 @@ static void remark(const struct trace_part *part)
 			part->path);
 }
 
+/* Whether --output would overwrite one of the files. */
+static bool is_input(const struct options *options)
+{
+	struct stat out, file;
+
+	if (stat(options->out, &out) != 0)
+		return false;
+	for (size_t i = 0; i < options->count; i++)
+		if (stat(options->files[i], &file) == 0 &&
+		    file.st_dev == out.st_dev && file.st_ino == out.st_ino)
+			return true;
+	return false;
+}
+
 /* Write to --output and close it, or write to standard output. */
 static int write_out(const struct options *options, struct trace_set *set)
 {
-	const char *why;
-	FILE *file = options->out ? outfile_fopen(options->out, &why) : stdout;
+	const char *why = "it is one of the recordings; allowed: another file";
+	FILE *file = stdout;
 	int code;
 
+	if (options->out)
+		file = is_input(options) ? NULL
+					 : outfile_fopen(options->out, &why);
 	if (!file) {
 		fprintf(stderr, "skua export: %s: %s\n", options->out, why);
 		return EXIT_FAILED;
@@ -154,6 +174,8 @@ static int convert(const struct options *options)
 	struct skua_error err;
 	int code = trace_set_open(&set, options->files, options->count, &err);
 
+	if (code == 0 && options->format->timeline)
+		code = trace_set_align(&set, &err);
 	if (code) {
 		fprintf(stderr, "skua export: %s%s%s\n", set.bad ? set.bad : "",
 			set.bad ? ": " : "", err.text);

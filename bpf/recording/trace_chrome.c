@@ -61,7 +61,7 @@ static void put_place(struct chrome *c, const struct trace_mark *mark,
 {
 	fprintf(c->file, ",\"cat\":\"%s\",\"tid\":%" PRIu32, category,
 		thread_of(c, mark->track));
-	put_time(c, "ts", mark->ns + c->part->shift_ns);
+	put_time(c, "ts", trace_part_ns(c->part, mark->ns));
 }
 
 static void put_arg(FILE *file, const struct trace_arg *arg)
@@ -129,7 +129,7 @@ static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
 	struct chrome *c = (struct chrome *)sink;
 
 	open_event(c, "C", "tasks that wait");
-	put_time(c, "ts", ns + c->part->shift_ns);
+	put_time(c, "ts", trace_part_ns(c->part, ns));
 	fprintf(c->file, ",\"args\":{\"tasks\":%" PRIu64 "}}", waiting);
 }
 

@@ -290,7 +290,7 @@ static void send_event(struct perfetto *p, uint64_t ns,
 {
 	struct message packet = { .bytes = 0 };
 
-	put_number(&packet, PACKET_TIMESTAMP, ns + p->part->shift_ns);
+	put_number(&packet, PACKET_TIMESTAMP, trace_part_ns(p->part, ns));
 	put_message(&packet, PACKET_TRACK_EVENT, event);
 	send(p, &packet, SEQUENCE_NEEDS);
 }

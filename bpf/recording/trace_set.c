@@ -118,6 +118,8 @@ static void give_pid(const struct trace_set *set, size_t index)
 	struct trace_part *part = &set->parts[index];
 
 	part->pid = about(part)->meta.pid;
+	if (part->pid >= FIRST_PID)
+		part->pid = FIRST_PID + (uint32_t)index;
 	for (size_t i = 0; i < index; i++)
 		if (set->parts[i].pid == part->pid)
 			part->pid = FIRST_PID + (uint32_t)index;
@@ -139,17 +141,14 @@ static void insert(struct trace_set *set, struct trace_part part)
 	set->parts[at] = part;
 }
 
-static int settle(struct trace_set *set, struct skua_error *err)
+static void give_names(struct trace_set *set)
 {
 	bool with_host = several_hosts(set);
-	int code = 0;
 
-	for (size_t i = 0; i < set->count && code == 0; i++) {
+	for (size_t i = 0; i < set->count; i++) {
 		give_name(&set->parts[i], with_host);
 		give_pid(set, i);
-		code = align(set, &set->parts[i], err);
 	}
-	return code;
 }
 
 int trace_set_open(struct trace_set *set, const char *const *paths,
@@ -171,7 +170,17 @@ int trace_set_open(struct trace_set *set, const char *const *paths,
 		}
 		insert(set, part);
 	}
-	return settle(set, err);
+	give_names(set);
+	return 0;
+}
+
+int trace_set_align(struct trace_set *set, struct skua_error *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < set->count && code == 0; i++)
+		code = align(set, &set->parts[i], err);
+	return code;
 }
 
 const char *trace_set_name(const struct trace_set *set, size_t index)

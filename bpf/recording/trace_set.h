@@ -37,6 +37,17 @@ struct trace_part {
 	bool moved;
 };
 
+/* trace_part_ns - return a time of the part, of the first file's clock; 0 for one before
+ * the machine of that file started */
+static inline uint64_t trace_part_ns(const struct trace_part *part, uint64_t ns)
+{
+	const uint64_t earlier = -part->shift_ns;
+
+	if ((int64_t)part->shift_ns < 0)
+		return ns > earlier ? ns - earlier : 0;
+	return ns + part->shift_ns;
+}
+
 /* struct trace_set - files, which trace_set_open() opens. @bad: the path that an error is
  * about, or NULL */
 struct trace_set {
@@ -49,11 +60,14 @@ struct trace_set {
  * trace_set_open - open files, in the order of their ranks, those without a rank last
  * @count: at least 1
  *
- * Return: 0; as trace_open(); -EINVAL (there is no common time). @err receives the message,
- * without the name of the file, which is @set->bad. The caller closes the set in any case.
+ * Return: 0; as trace_open(). @err receives the message, without the name of the file,
+ * which is @set->bad. The caller closes the set in any case.
  */
 int trace_set_open(struct trace_set *set, const char *const *paths,
 		   size_t count, struct skua_error *err);
+/* trace_set_align - find the @shift_ns of all parts, for one timeline. Return: 0; -EINVAL
+ * (there is no common time), with @err and @set->bad as above */
+int trace_set_align(struct trace_set *set, struct skua_error *err);
 /* trace_set_name - return the name of a part's process for a timeline: with several files
  * its @name, otherwise that of the program */
 const char *trace_set_name(const struct trace_set *set, size_t index);

@@ -358,7 +358,8 @@ static void check_export(const char *path, size_t count,
 	char *out;
 	FILE *file;
 
-	if (trace_set_open(&set, paths, count, &err)) {
+	if (trace_set_open(&set, paths, count, &err) ||
+	    trace_set_align(&set, &err)) {
 		trace_set_close(&set);
 		return;
 	}

@@ -168,10 +168,16 @@ expect 'no machine in the file' err_has 'plain.skua: it is not known to be of th
 expect 'no machine in the file' out_has '"process 4711 (traces)"'
 made rank3
 made rank4
-refuses 1 'rank3.skua: by the wall clock, it was recorded before' --format summary \
+refuses 1 'rank3.skua: by the wall clock, it was recorded before' --format chrome \
 	"$scratch"/rank[03].skua
-refuses 1 'rank4.skua: it is not from the same machine' --format summary \
+refuses 1 'rank4.skua: it is not from the same machine' --format chrome \
 	"$scratch"/rank[04].skua
+run --format summary "$scratch"/rank[034].skua
+expect 'summaries of several times' exited 0
+cp "$scratch/rank0.skua" "$scratch/kept"
+refuses 1 "$scratch/rank0.skua: it is one of the recordings; allowed: another file" \
+	--format chrome --output "$scratch/rank0.skua" "$scratch"/rank[01].skua
+expect 'the recording is as it was' cmp "$scratch/kept" "$scratch/rank0.skua"
 refuses 1 '/nowhere: No such file or directory' --format chrome "$scratch/rank0.skua" \
 	/nowhere
 run --format summary "$scratch"/rank[01].skua
