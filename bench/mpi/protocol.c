@@ -12,6 +12,12 @@
 #define MIN_PAUSE_NS UINT64_C(50000)
 #define MAX_PAUSE_NS UINT64_C(1000000)
 
+/* A rank has at most so many ASKs out, and a lifeline. */
+static int most_askers(const struct protocol *protocol)
+{
+	return 2 * protocol->ranks * (int)protocol->policy->requests;
+}
+
 int protocol_init(struct protocol *protocol, uint64_t seed)
 {
 	protocol->max_parts =
@@ -21,9 +27,8 @@ int protocol_init(struct protocol *protocol, uint64_t seed)
 	protocol->random = (seed * (uint64_t)protocol->ranks +
 			    (uint64_t)protocol->rank + 1) *
 			   UINT64_C(0x9E3779B97F4A7C15);
-	protocol->askers =
-		calloc(2 * (size_t)protocol->ranks * protocol->policy->requests,
-		       sizeof(*protocol->askers));
+	protocol->askers = calloc((size_t)most_askers(protocol),
+				  sizeof(*protocol->askers));
 	return protocol->askers ? 0 : -ENOMEM;
 }
 
@@ -122,6 +127,14 @@ static int ask(struct protocol *protocol, int to, bool keep)
 	return send(protocol, to, PROTOCOL_ASK, &message, sizeof(message));
 }
 
+/* Whether an ASK that @to keeps is out: its answer is told by nothing but its sender. */
+static bool has_lifeline(const struct protocol *protocol, int to)
+{
+	unsigned distance = (unsigned)(to ^ protocol->rank);
+
+	return __builtin_popcount(distance) == 1 && protocol->kept & distance;
+}
+
 static int ask_lifelines(struct protocol *protocol)
 {
 	int err = 0;
@@ -156,8 +169,11 @@ static int ask_if_idle(struct protocol *protocol, uint64_t now_ns)
 	}
 	while (err == 0 && protocol->asking - kept < policy->requests &&
 	       protocol->issued < protocol->ranks - 1) {
-		err = ask(protocol, policy->victim(protocol), false);
+		int to = policy->victim(protocol);
+
 		protocol->issued++;
+		if (!has_lifeline(protocol, to))
+			err = ask(protocol, to, false);
 	}
 	return err;
 }
@@ -227,6 +243,8 @@ int protocol_receive(struct protocol *protocol, int from, int tag,
 
 	if (tag == PROTOCOL_GIVE)
 		return on_give(protocol, from, data, bytes, now_ns);
+	if (protocol->asker_count == most_askers(protocol))
+		return -EPROTO;
 	asker = &protocol->askers[protocol->asker_count++];
 	asker->rank = from;
 	memcpy(&asker->ask, data, sizeof(asker->ask));
