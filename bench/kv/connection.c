@@ -99,12 +99,16 @@ static bool receive(struct connection *c)
 
 /* ---- commands ----------------------------------------------------------------- */
 
-static void free_garbage(struct garbage *garbage)
+static void free_garbage(struct session *session)
 {
+	struct garbage *garbage = &session->garbage;
+
 	if (!garbage->entries && !garbage->flushed)
 		return;
-	while (garbage_free(garbage))
+	while (garbage_free(garbage)) {
 		skua_yield();
+		session->clock.now_ms = 0;
+	}
 }
 
 static void run_batch(struct connection *c, const struct request *batch,
@@ -118,7 +122,7 @@ static void run_batch(struct connection *c, const struct request *batch,
 		command_run(session, batch[i].argc,
 			    resp_kept(&c->parser, batch[i].args),
 			    batch[i].argc > 1 ? &batch[i].hash : NULL);
-		free_garbage(&session->garbage);
+		free_garbage(session);
 		if (session->reply.waiting <= SEND_AT)
 			continue;
 		if (!send_replies(c))
@@ -132,11 +136,9 @@ static void run_batch(struct connection *c, const struct request *batch,
 static void prefetch(struct connection *c, struct request *batch,
 		     unsigned count)
 {
-	for (unsigned step = 0; step < PREFETCH_STEPS; step++) {
-		if (!connection_prefetch(c, batch, count, step))
-			return;
+	for (unsigned step = 0; connection_prefetch(c, batch, count, step);
+	     step++)
 		skua_yield();
-	}
 }
 
 /* Run the commands that are complete. Return: the last result of the parser */

@@ -15,6 +15,14 @@
 /* The most bytes of one command, as in Redis. */
 #define MOST_ROOM (1ull << 30)
 
+#define PREFETCH_STEPS 3u
+
+/* When others take longer than LONG_NS, a connection lets them run no longer. It checks this
+ * again after so many batches. Guesses: 50 connections that receive take about 100 us. */
+#define LONG_NS          UINT64_C(300000)
+#define STEPPING_BATCHES 16u
+#define RUSHED_BATCHES   256u
+
 /* ---- input -------------------------------------------------------------------- */
 
 /* The bytes of a buffer that count for the limit of all clients: those of single large
@@ -144,19 +152,53 @@ static void prefetch_entries(struct store *store, const struct request *batch,
 			store_prefetch_entry(store, batch[i].hash);
 }
 
+/* Return whether a batch takes all steps at once. */
+static bool must_rush(struct connection *c)
+{
+	if (c->unchecked > 0) {
+		c->unchecked--;
+		return c->rushed;
+	}
+	c->check_ns = skua_now_ns();
+	return false;
+}
+
+/* Others have run. Return whether there is a step to take. */
+static bool go_on(struct connection *c, unsigned step)
+{
+	bool more = step < PREFETCH_STEPS, is_long;
+
+	if (c->check_ns == 0)
+		return more;
+	is_long = skua_now_ns() - c->check_ns > LONG_NS;
+	if (more && !is_long)
+		return true;
+	c->check_ns = 0;
+	c->rushed = is_long;
+	c->unchecked = is_long ? RUSHED_BATCHES : STEPPING_BATCHES;
+	return false;
+}
+
 bool connection_prefetch(struct connection *c, struct request *batch,
 			 unsigned count, unsigned step)
 {
 	struct store *store = c->session.server->store;
-	bool few = count <= PREFETCH_FEW;
+	bool at_once = false;
 
-	if (step == 0 && !prefetch_stripes(c, batch, count))
+	if (step == 0) {
+		if (!prefetch_stripes(c, batch, count))
+			return false;
+		at_once = count > PREFETCH_FEW || must_rush(c);
+	} else if (!go_on(c, step)) {
 		return false;
-	if (step == 1 || !few)
+	}
+	if (step == 1 || at_once)
 		prefetch_buckets(store, batch, count);
-	if (step == 2 || !few)
+	if (step == 2 || at_once)
 		prefetch_entries(store, batch, count);
-	return few;
+	/* Commands of an earlier batch may have read the clock. */
+	c->session.clock.now_ms = 0;
+	return !at_once;
 }
 
 /* ---- life --------------------------------------------------------------------- */

@@ -19,6 +19,8 @@
 /**
  * struct connection - a client, and its socket
  * @in, @begin, @end, @room: the input: the bytes from @begin to @end are not yet parsed
+ * @rushed: do not let others run in connection_prefetch(), as they take long
+ * @unchecked: batches for which @rushed holds; @check_ns: when its check began; 0: no check
  */
 struct connection {
 	struct session session;
@@ -26,6 +28,9 @@ struct connection {
 	struct resp_parser parser;
 	char *in;
 	size_t begin, end, room;
+	bool rushed;
+	unsigned unchecked;
+	uint64_t check_ns;
 };
 
 /* A command that was parsed, with the place of its arguments and the hash of the first
@@ -59,20 +64,24 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
 
 /**
  * connection_prefetch - ask the CPU for memory of the keys of a batch
- * @step: 0: hash the first arguments, and ask for their stripes; 1: for the buckets;
- *        2: for the entries
+ * @step: how often the caller has let others run
  *
- * Each step reads what the step before has asked for. The caller lets other connections run
- * after each step: they use the time in which the memory comes, and all requests that have
- * arrived are received before the first reply is sent. The queue of a worker keeps the order of
- * such requests, because each of them takes the same steps. A batch of more than PREFETCH_FEW
+ * First it hashes the first arguments and asks for their stripes, then for the buckets, and
+ * then for the entries. Each step reads what the step before has asked for. The caller lets
+ * other connections run after each step: they use the time in which the memory comes, and all
+ * requests that have arrived are received before the first reply is sent. The queue of a worker
+ * keeps the order of such requests, because each of them takes the same steps, while there are
+ * no more of them than the local queue has places. A batch of more than PREFETCH_FEW
  * commands takes all steps at once: each command uses the time in which the memory of the
  * others comes.
  *
- * Return: true: let others run, and take the next step if there is one; false: go on.
+ * Others may also take long, as KEYS does, and then each step is another wait behind them. So
+ * now and then a connection measures what the steps took. If that was long, it takes all steps
+ * at once for many batches.
+ *
+ * Return: true: let others run, and call it again; false: go on.
  */
-#define PREFETCH_STEPS 3u
-#define PREFETCH_FEW   4u /* a guess; bench/load/compare.py retunes it */
+#define PREFETCH_FEW 4u /* a guess; bench/load/compare.py retunes it */
 bool connection_prefetch(struct connection *c, struct request *batch,
 			 unsigned count, unsigned step);
 

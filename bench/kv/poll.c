@@ -233,8 +233,10 @@ static enum next free_garbage(struct task *t)
 {
 	struct session *session = &t->c.session;
 
-	if (garbage_free(&session->garbage))
+	if (garbage_free(&session->garbage)) {
+		session->clock.now_ms = 0;
 		return YIELD;
+	}
 	return session->reply.waiting > SEND_AT ? send_then(t, next_command)
 						: to(t, next_command);
 }
@@ -340,8 +342,7 @@ static enum next next_command(struct task *t)
 /* Prefetch the keys of the batch, and let others run meanwhile. */
 static enum next prefetch(struct task *t)
 {
-	if (t->prefetched == PREFETCH_STEPS ||
-	    !connection_prefetch(&t->c, t->batch, t->count, t->prefetched))
+	if (!connection_prefetch(&t->c, t->batch, t->count, t->prefetched))
 		return to(t, next_command);
 	t->prefetched++;
 	return YIELD;
