@@ -152,6 +152,8 @@ class Reader:
     def end_declaration(self, mark):
         """A declaration ends with ';', or with the '{' of a body."""
         text, scope = declaration(self.text), self.stack[-1]
+        if text.startswith(","):  # the rest of a constructor's initialisers
+            text = ""
         new = Scope("body")
         space = re.match(r"namespace (\w+)", text)
         is_class = CLASS.match(text)

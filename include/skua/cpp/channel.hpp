@@ -136,6 +136,7 @@ template <class T> class channel
 	{
 		skua_channel_close(&it_);
 	}
+	/* c - the channel, for the C functions */
 	skua_channel *c() noexcept
 	{
 		return &it_;

@@ -113,6 +113,7 @@ class group : private detail::observer
 		waited();
 	}
 
+	/* c - the group, for the C functions */
 	skua_group *c() noexcept
 	{
 		return &it_;

@@ -13,7 +13,7 @@ namespace skua
 {
 
 /**
- * class io - owner of an attached descriptor: a socket, a pipe, ...
+ * class io - owner of an attached descriptor, such as a socket or a pipe
  *
  * Moves, and closes the descriptor at its end. One task or thread at a time may read, and
  * one may write. The members wait as fibers and outside threads do; coroutines use

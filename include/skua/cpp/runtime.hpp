@@ -117,6 +117,7 @@ class runtime
 			std::terminate();
 	}
 
+	/* swap - exchange the runtimes of two owners */
 	void swap(runtime &other) noexcept
 	{
 		std::swap(rt_, other.rt_);

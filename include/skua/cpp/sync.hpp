@@ -66,6 +66,7 @@ class mutex
 		if (skua_mutex_unlock(&it_) != 0)
 			std::terminate();
 	}
+	/* c - the mutex, for the C functions */
 	skua_mutex *c() noexcept
 	{
 		return &it_;
@@ -117,6 +118,7 @@ class shared_mutex
 		if (skua_rwlock_read_unlock(&it_) != 0)
 			std::terminate();
 	}
+	/* c - the lock, for the C functions */
 	skua_rwlock *c() noexcept
 	{
 		return &it_;
@@ -163,6 +165,7 @@ class semaphore
 	{
 		skua_semaphore_close(&it_);
 	}
+	/* c - the semaphore, for the C functions */
 	skua_semaphore *c() noexcept
 	{
 		return &it_;
@@ -200,6 +203,7 @@ class event
 	{
 		return skua_event_is_set(&it_);
 	}
+	/* c - the event, for the C functions */
 	skua_event *c() noexcept
 	{
 		return &it_;
