@@ -53,7 +53,7 @@ if command -v xz >/dev/null && [[ $(uname -m) == x86_64 ]]; then
 	for text in 'skua 7\.8\.9' '`libskua7\.8`' 'find_package(skua 7\.8 '; do
 		expect "$text in README.md" grep -q "$text" "$clone/README.md"
 	done
-	if git -C "$clone" grep -nE '(libskua|find_package\(skua )0\.|skua 0\.1\.' -- \
+	if git -C "$clone" grep -nE '(libskua|libskua\.so\.|find_package\(skua )0\.|skua 0\.1\.' -- \
 		'*.md' '*.[1357]' 'debian/*' '*/outside/*' ':!CHANGELOG.md' \
 		':!debian/changelog' >"$scratch/out"; then
 		expect 'no other version' false

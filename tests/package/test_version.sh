@@ -52,7 +52,7 @@ mentions()
 
 same 'skua 1.2.3 in the documentation' "$(mentions '\bskua \K\d+\.\d+\.\d+\b')"
 same 'libskua1.2 in the documentation' \
-	"$(mentions '\b(libskua|find_package\(skua )\K\d+\.\d+\b').${version##*.}"
+	"$(mentions '\b(libskua(\.so\.)?|find_package\(skua )\K\d+\.\d+\b').${version##*.}"
 
 # shellcheck source=.setup.sh
 source ./.setup.sh

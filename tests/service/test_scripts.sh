@@ -195,10 +195,11 @@ stop later
 
 # --- a library -------------------------------------------------------------------
 
-cp "$build/libskua.so" "$scratch/libskua.so.0.1"
+soname=$(readlink "$build/libskua.so")
+cp "$build/libskua.so" "$scratch/$soname"
 if "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -O2 -I. -Iinclude \
 	tests/service/programs/watched.c -o "$scratch/shared" \
-	"$scratch/libskua.so.0.1" "-Wl,-rpath,$scratch" -pthread \
+	"$scratch/$soname" "-Wl,-rpath,$scratch" -pthread \
 	>"$scratch/build.log" 2>&1 &&
 	"$scratch/shared" none </dev/null >/dev/null 2>&1; then
 	start shared env SKUA_SPIN_NS=never "$scratch/shared" load
