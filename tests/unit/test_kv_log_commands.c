@@ -398,6 +398,7 @@ static void expect_wait_for_room(char *line, void (*meanwhile)(void),
 	WRITE(stuck, 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(log_stop(&server_log), 0);
+	transaction_unwatch(&reader);
 	end_commands();
 	assert_true(waited);
 	assert_int_equal(reader.reply.used, strlen(reply));
