@@ -17,9 +17,10 @@
 
 #define PREFETCH_STEPS 3u
 
-/* When others take longer than LONG_NS, a connection lets them run no longer. It checks this
- * again after so many batches. Guesses: 50 connections that receive take about 100 us. */
-#define LONG_NS          UINT64_C(300000)
+/* When others take longer than LONG_NS after one step, a connection lets them run no longer. It
+ * checks this again after so many batches. Guesses: 50 connections, with a request each, take
+ * about 300 us, of which most is in the kernel. */
+#define LONG_NS          UINT64_C(1000000)
 #define STEPPING_BATCHES 16u
 #define RUSHED_BATCHES   256u
 
@@ -167,13 +168,15 @@ static bool must_rush(struct connection *c)
 static bool go_on(struct connection *c, unsigned step)
 {
 	bool more = step < PREFETCH_STEPS, is_long;
+	uint64_t now_ns;
 
 	if (c->check_ns == 0)
 		return more;
-	is_long = skua_now_ns() - c->check_ns > LONG_NS;
-	if (more && !is_long)
+	now_ns = skua_now_ns();
+	is_long = now_ns - c->check_ns > LONG_NS;
+	c->check_ns = more && !is_long ? now_ns : 0;
+	if (c->check_ns > 0)
 		return true;
-	c->check_ns = 0;
 	c->rushed = is_long;
 	c->unchecked = is_long ? RUSHED_BATCHES : STEPPING_BATCHES;
 	return false;

@@ -20,7 +20,8 @@
  * struct connection - a client, and its socket
  * @in, @begin, @end, @room: the input: the bytes from @begin to @end are not yet parsed
  * @rushed: do not let others run in connection_prefetch(), as they take long
- * @unchecked: batches for which @rushed holds; @check_ns: when its check began; 0: no check
+ * @unchecked: batches for which @rushed holds; @check_ns: when it let others run, of a batch
+ * that checks; 0: it does not check
  */
 struct connection {
 	struct session session;
