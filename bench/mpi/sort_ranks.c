@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/mpi/merge_runs.h"
 #include "bench/mpi/session.h"
 #include "bpf/cli/args.h"
 
@@ -43,6 +44,7 @@ struct sort {
 	struct skua_fiber fiber; /* first: the function casts back */
 	struct session session;
 	struct numbers own, result;
+	size_t own_room;  /* for numbers, in own.at */
 	uint64_t *limits; /* the first number of each rank after the first */
 	int *send_counts, *send_offsets, *receive_counts, *receive_offsets;
 	uint64_t begin_ns;
@@ -102,15 +104,29 @@ static void sort_parallel(struct sort *sort, const struct numbers *numbers)
 	(void)skua_task_ctx_end(&sort->fiber.task);
 }
 
-/* Merge the runs that the ranks have sent. */
-static void merge_parallel(struct sort *sort, const struct numbers *numbers)
+/* Merge the runs that the ranks have sent. The memory of the rank's own numbers, which were
+ * sent, is the other array, if it is large enough: new memory costs as much as the merge. */
+static void merge_parallel(struct sort *sort)
 {
-	uint64_t *buffer = allocate(numbers->count, sizeof(*buffer));
+	const size_t ranks = (size_t)sort->session.ranks;
+	size_t *ends = allocate(ranks, sizeof(*ends));
+	uint64_t *merged;
 
-	sort_numbers_stable(skua_task_ctx(&sort->fiber.task), numbers->at,
-			    numbers->count, buffer, NULL);
+	for (size_t i = 0; i < ranks; i++)
+		ends[i] = (size_t)sort->receive_offsets[i] +
+			  (size_t)sort->receive_counts[i];
+	if (sort->own_room < sort->result.count) {
+		free(sort->own.at);
+		sort->own.at = allocate(sort->result.count, sizeof(uint64_t));
+	}
+	merged = merge_runs(skua_task_ctx(&sort->fiber.task), sort->result.at,
+			    sort->own.at, ends, ranks);
 	(void)skua_task_ctx_end(&sort->fiber.task);
-	free(buffer);
+	if (merged == sort->own.at) {
+		sort->own.at = sort->result.at;
+		sort->result.at = merged;
+	}
+	free(ends);
 }
 
 /* Gather samples of all ranks, and choose the limits among them. */
@@ -216,7 +232,7 @@ static void sort_distributed(struct skua_fiber *self)
 		count_to_send(sort);
 		count_to_receive(sort);
 		exchange(sort);
-		merge_parallel(sort, &sort->result);
+		merge_parallel(sort);
 	}
 	barrier(sort);
 	sort->seconds = (double)(skua_now_ns() - sort->begin_ns) / 1e9;
@@ -242,7 +258,9 @@ static void make_numbers(struct sort *sort, const struct options *options)
 	const uint64_t end = options->items * (rank + 1) / ranks;
 
 	sort->own.count = end - first;
-	sort->own.at = allocate(sort->own.count, sizeof(uint64_t));
+	/* A rank may receive some more numbers than it has, by chance. */
+	sort->own_room = sort->own.count + sort->own.count / 32;
+	sort->own.at = allocate(sort->own_room, sizeof(uint64_t));
 	for (uint64_t i = first; i < end; i++)
 		sort->own.at[i - first] = options->distinct > 0
 						  ? mix(i) % options->distinct
