@@ -347,13 +347,10 @@ static void say_waited_all(const struct ledger *l,
 {
 	char object[OBJECT_TEXT], culprit[LEDGER_WHO];
 	const char *by = say_object(l, r->lock_kind, r->lock, object);
-	const char *channels = wait_kind_is_lock(r->lock_kind) ? ""
-			       : wait_kind_is_channel(r->lock_kind)
-				       ? " or full channels"
-				       : " or other objects";
 
+	/* The others may also be events, descriptors or times. */
 	if (several)
-		snprintf(text, bytes, "waiting for locks%s", channels);
+		snprintf(text, bytes, "waiting for locks or other objects");
 	else if (r->culprit[0])
 		snprintf(text, bytes, "waiting for %s, %s%s%s%s", object, by,
 			 ledger_who(r, culprit), r->others ? " and others" : "",
