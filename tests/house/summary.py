@@ -60,7 +60,10 @@ CASES = [
     ({"unit.a": FAILED, "model.service.a": FAILED, "service.c": PASSED},
      {"unit.a": PASSED, "model.service.a": PASSED}, "",
      "1 passed, 2 failed, 0 skipped", 1, ["failed", "gcc: unit.a", "gcc: model.service.a"]),
-    # Not those of the key-value server, and none that has crashed.
+    ({"service.kv_why": ("fail", "AssertionError: it is not named\n")},
+     {"service.kv_why": PASSED}, r"^(service\.kv_why)$",
+     "1 passed, 0 failed, 0 skipped", 0, [HEADING, "gcc: service.kv_why"]),
+    # Not the others of the key-value server, and none that has crashed.
     ({"service.kv": FAILED, "service.kv_durable": FAILED}, {"service.kv": PASSED}, "",
      "0 passed, 2 failed, 0 skipped", 1, ["failed", "gcc: service.kv", "gcc: service.kv_durable"]),
     ({"service.b": CRASHED, "service.c": SIGNALLED},
