@@ -12,7 +12,7 @@
 #define MIN_PAUSE_NS UINT64_C(50000)
 #define MAX_PAUSE_NS UINT64_C(1000000)
 
-/* A rank has at most so many ASKs out, and a lifeline. */
+/* Each other rank has at most @requests ASKs under way, and a lifeline. */
 static int most_askers(const struct protocol *protocol)
 {
 	return 2 * protocol->ranks * (int)protocol->policy->requests;
@@ -127,7 +127,8 @@ static int ask(struct protocol *protocol, int to, bool keep)
 	return send(protocol, to, PROTOCOL_ASK, &message, sizeof(message));
 }
 
-/* Whether an ASK that @to keeps is out: its answer is told by nothing but its sender. */
+/* Whether @to keeps a lifeline of this rank. It gets no second ASK: answers are told
+ * apart by their sender alone. */
 static bool has_lifeline(const struct protocol *protocol, int to)
 {
 	unsigned distance = (unsigned)(to ^ protocol->rank);

@@ -107,9 +107,10 @@ struct protocol {
 	int asker_count;
 
 	/* This rank's own ASKs. */
-	unsigned asking;   /* under way */
-	bool pauses;       /* asks again at @next_ask_ns */
-	int first, issued; /* of this turn: the first rank, and the ASKs sent */
+	unsigned asking; /* under way */
+	bool pauses;     /* asks again at @next_ask_ns */
+	/* Of this turn: the first rank, and the ASKs that were sent or left out. */
+	int first, issued;
 	uint64_t pause_ns, next_ask_ns;
 	uint32_t kept; /* lifelines asked: bit i for rank ^ 1 << i */
 
@@ -130,8 +131,8 @@ int protocol_init(struct protocol *protocol, uint64_t seed);
 
 void protocol_free(struct protocol *protocol);
 
-/* protocol_receive - take a message in; a protocol_step() must follow. Return: 0;
- * -ENOMEM */
+/* protocol_receive - take a message in; a protocol_step() must follow. Return: 0; -ENOMEM;
+ * -EPROTO (more ASKs than the ranks may have under way) */
 int protocol_receive(struct protocol *protocol, int from, int tag,
 		     const void *data, size_t bytes, uint64_t now_ns);
 
