@@ -124,8 +124,11 @@ static int reduce_tree(struct reduce_loop *it, struct skua_ctx ctx,
 
 	if (count == 1)
 		return reduce_leaf(it, ctx, begin, end, value);
-	return reduce_halves(it, ctx, begin, begin + (count + 1) / 2 * grain,
-			     end, value);
+	/* No leaf of this node is needed. */
+	if (parallel_loop_stopped(&it->loop, begin))
+		return 0;
+	return reduce_halves(it, ctx, begin,
+			     begin + (count - count / 2) * grain, end, value);
 }
 
 /* ---------------------------------------------------------------------------- */

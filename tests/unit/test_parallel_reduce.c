@@ -318,3 +318,45 @@ TEST(reduce__join_returns_a_value__is_returned)
 {
 	each_team(join_ends, NULL);
 }
+
+/* ---- ranges without an end -------------------------------------------------- */
+
+static int end_fold(struct skua_ctx ctx, size_t begin, size_t end, void *value,
+		    void *arg)
+{
+	size_t *calls = value;
+
+	ask(ctx);
+	++*calls;
+	return end > *(const size_t *)arg && begin <= *(const size_t *)arg
+		       ? -EIO
+		       : 0;
+}
+
+static int end_join(void *left, void *right, void *arg)
+{
+	(void)arg;
+	*(size_t *)left += *(size_t *)right;
+	return 0;
+}
+
+static int end_early(struct skua_ctx ctx, void *arg)
+{
+	const struct skua_reduction how = { .size = sizeof(size_t),
+					    .fold = end_fold,
+					    .join = end_join };
+	size_t value;
+
+	(void)arg;
+	for (size_t fails = 0; fails < 70; fails += 23)
+		for (size_t grain = 0; grain < 4; grain++)
+			assert_int_equal(skua_reduce(ctx, 0, SIZE_MAX, grain,
+						     &how, &value, &fails),
+					 -EIO);
+	return 0;
+}
+
+TEST(reduce__fold_ends_the_largest_range__returns)
+{
+	each_team(end_early, NULL);
+}
