@@ -133,20 +133,31 @@ int skua_task_ctx_end(const struct skua_task *self)
 	/* Ends the program if there are jobs that are not joined. */
 	fork_join_check_end_owner(worker->fork_join,
 				  fork_join_ctx_owner(worker->fork_join).head);
-	worker->forked_at = 0; /* not the number of a poll: that begins at 1 */
+	/* Within skua_run(), the poll goes on forking. 0 is not the number of a poll: that
+	 * begins at 1. */
+	if (!fork_region_within(worker))
+		worker->forked_at = 0;
 	return 0;
 }
 
+/* Call @root. The jobs that it forks belong to the thread, so a fiber that calls stays on its
+ * worker meanwhile, as with a context of skua_task_ctx(). */
 static void run(struct fork_join *fj, void (*root)(struct skua_ctx, void *),
 		void *arg)
 {
 	struct skua_ctx ctx = fork_join_ctx_owner(fj);
+	struct worker *worker = current_here();
+	const uint64_t forked_at = worker ? worker->forked_at : 0;
 	struct fork_region region;
 
-	fork_region_begin(&region, fj->team);
+	if (worker)
+		worker->forked_at = worker->area.counters.tasks_polled;
+	fork_region_begin(&region, fj->team, worker);
 	root(ctx, arg);
 	BOUNDARY(root);
 	fork_region_end(&region);
+	if (worker)
+		worker->forked_at = forked_at;
 	fork_join_check_end_owner(fj, ctx.head);
 	fj->thread = NULL;
 }

@@ -92,8 +92,9 @@ enum skua_poll fiber_poll(struct skua_task *task);
  * fiber_may_suspend - may the fiber leave its worker?
  * @self: fiber_current()
  *
- * Return: false in a poll that runs on top of the fiber; inside a job; and while the
- * fiber has a context of skua_task_ctx(), with which it may have forked jobs.
+ * Return: false in a poll that runs on top of the fiber; inside a job; and inside
+ * skua_run() or while the fiber has a context of skua_task_ctx(), with which it may have
+ * forked jobs.
  */
 bool fiber_may_suspend(const struct skua_fiber *self);
 

@@ -114,9 +114,10 @@ void fork_join_check_ctx_owner(struct skua_ctx ctx)
 
 _Thread_local const struct fork_region *fork_region_current;
 
-void fork_region_begin(struct fork_region *region, const struct team *team)
+void fork_region_begin(struct fork_region *region, const struct team *team,
+		       const void *worker)
 {
-	*region = (struct fork_region){ team, fork_region_current };
+	*region = (struct fork_region){ team, fork_region_current, worker };
 	fork_region_current = region;
 }
 

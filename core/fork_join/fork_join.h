@@ -101,6 +101,8 @@ _Noreturn void fork_join_abort(const char *what);
 struct fork_region {
 	const struct team *team;
 	const struct fork_region *outer;
+	/* The worker of the thread, of any runtime; NULL: it is no worker. */
+	const void *worker;
 };
 
 /* The innermost region of the calling thread; NULL: none. Initial-exec, like
@@ -110,12 +112,20 @@ extern _Thread_local const struct fork_region *fork_region_current
 
 /* fork_region_begin - begin a region of the calling thread; @region is on its
  * stack */
-void fork_region_begin(struct fork_region *region, const struct team *team);
+void fork_region_begin(struct fork_region *region, const struct team *team,
+		       const void *worker);
 
 void fork_region_end(const struct fork_region *region);
 
 /* fork_region_here - does the calling thread compute in @team? */
 bool fork_region_here(const struct team *team);
+
+/* fork_region_within - does the innermost region of the calling thread belong to a poll of
+ * @worker? */
+static inline bool fork_region_within(const void *worker)
+{
+	return fork_region_current && fork_region_current->worker == worker;
+}
 
 /* fork_join_of - return the place that a context belongs to */
 static inline struct fork_join *fork_join_of(struct skua_ctx ctx)

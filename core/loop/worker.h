@@ -76,8 +76,9 @@ struct worker {
 	struct group_leaves leaves; /* of members that it has ended */
 	uint32_t polls_within;      /* polls within the outermost one */
 	/* Value of tasks_polled when a poll last began to fork. If that poll is
-	 * the current one, it may have jobs in the deque, and a poll within it
-	 * must not fork on top of them. */
+	 * the current one, it may have jobs in the deque, or be in skua_run(). A
+	 * poll within it must not fork on top of them, and a fiber must not leave
+	 * its worker. */
 	uint64_t forked_at;
 	/* Value of tasks_polled in the poll of its last call on a descriptor, and the
 	 * calls of that poll that did not wait (call.h). */

@@ -40,7 +40,7 @@
  *
  * Jobs: skua_task_ctx(&self->task) works in a fiber, and jobs run on its stack. The
  * context belongs to the worker, so calls that would wait return -EDEADLK until
- * skua_task_ctx_end().
+ * skua_task_ctx_end(). They do so inside skua_run() as well.
  *
  * Stacks are mapped once and kept. Each has a guard below its lowest address, so that an
  * overflow raises SIGSEGV (see skua_fiber_report_overflow()). The kernel provides a page
@@ -154,8 +154,8 @@ SKUA_API struct skua_fiber *skua_fiber_self(void);
  *
  * Threads: worker, in a fiber. Blocks: the fiber, not its worker. Allocates: nothing.
  * Order: writes before the wake are visible after the call.
- * Return: 0; -EDEADLK (not in a fiber; or the fiber has a context of skua_task_ctx(), so
- * that it cannot leave its worker): nothing was done.
+ * Return: 0; -EDEADLK (not in a fiber; or the fiber has a context of skua_task_ctx() or is
+ * inside skua_run(), so that it cannot leave its worker): nothing was done.
  */
 SKUA_API int skua_await(void);
 

@@ -216,6 +216,48 @@ TEST(yield__in_a_job__edeadlk)
 	}
 }
 
+/* A function that forks, called by skua_run() in a fiber. */
+static void wait_in_region(struct skua_ctx ctx, void *arg)
+{
+	struct skua_task *self = skua_task_self();
+	struct skua_event never = SKUA_EVENT_INIT;
+
+	assert_non_null(ctx.forks);
+	assert_int_equal(skua_yield(), -EDEADLK);
+	assert_int_equal(skua_await(), -EDEADLK);
+	assert_int_equal(skua_sleep_until(skua_now_ns() + 1), -EDEADLK);
+	assert_int_equal(skua_event_wait(&never, 0), -EDEADLK);
+	/* Another context begins and ends within. */
+	assert_non_null(skua_task_ctx(self).forks);
+	assert_int_equal(skua_task_ctx_end(self), 0);
+	assert_int_equal(skua_yield(), -EDEADLK);
+	*(unsigned *)arg += 1;
+}
+
+static int run_in_fiber(struct call *it)
+{
+	unsigned calls = 0;
+
+	assert_int_equal(skua_run(it->arg, wait_in_region, &calls), 0);
+	assert_int_equal(skua_yield(), 0);
+	assert_non_null(skua_task_ctx(&it->fiber.task).forks);
+	assert_int_equal(skua_run(it->arg, wait_in_region, &calls), 0);
+	assert_int_equal(skua_yield(), -EDEADLK);
+	assert_int_equal(skua_task_ctx_end(&it->fiber.task), 0);
+	return skua_yield() ? -1 : (int)calls;
+}
+
+TEST(yield__in_run__edeadlk)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct skua_runtime *other = runtime_new(2, 0);
+
+	assert_int_equal(call_in_fiber(rt, run_in_fiber, rt), 2);
+	assert_int_equal(call_in_fiber(rt, run_in_fiber, other), 2);
+	destroy(other);
+	destroy(rt);
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 /* Is a task with this function in the table of tasks? */
