@@ -25,11 +25,15 @@ static enum skua_poll call_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-/* No waker of this task exists. So the task ends on the worker that polls it,
- * and current_worker is set here. */
+/* Usually on the worker that has polled the task. If the function has left a waker or a
+ * timer, its last one ends the task: on any thread. */
 static void call_release(struct skua_task *task)
 {
-	slab_give(((struct call *)task)->slab, &current_worker->slab, task);
+	struct worker *worker = current_here();
+	bool own = worker && worker->pool == task->pool;
+
+	slab_give(((struct call *)task)->slab, own ? &worker->slab : NULL,
+		  task);
 }
 
 int skua_call(struct skua_runtime *rt, void (*fn)(void *arg), void *arg)

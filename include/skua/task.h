@@ -397,7 +397,8 @@ SKUA_API struct skua_runtime *skua_task_runtime(const struct skua_task *task);
  * @fn: function to call once with @arg, as the only poll of a task: see skua_task_fn
  * @arg: passed to @fn
  *
- * The call cannot be joined, woken or cancelled, but a drain waits for it.
+ * The call cannot be joined or cancelled, but a drain waits for it. A waker of its task
+ * (skua_task_self()) must be dropped before the runtime is destroyed.
  *
  * Threads: any. Blocks: never, except for a lock that is held for less than a
  * microsecond, or while memory is allocated. Allocates: 128 bytes, from chunks that

@@ -75,6 +75,63 @@ TEST(call__in_a_poll__runs)
 	destroy(rt);
 }
 
+/* A waker outlives the poll of a call, and its drop ends the call. */
+static void keep_waker(void *arg)
+{
+	*(struct skua_waker *)arg = skua_task_waker(skua_task_self());
+}
+
+static int drop_waker(struct skua_task *self, void *arg)
+{
+	(void)self;
+	skua_waker_drop(*(struct skua_waker *)arg);
+	return 0;
+}
+
+/* call_with_waker - call a function that leaves a waker */
+static struct skua_waker call_with_waker(struct skua_runtime *rt)
+{
+	struct skua_waker waker;
+
+	assert_int_equal(skua_call(rt, keep_waker, &waker), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	return waker;
+}
+
+TEST(call__waker_dropped_elsewhere__gives_the_memory_back)
+{
+	struct skua_runtime *other = runtime_new(1, 0);
+
+	for (unsigned n = 0; n < 40; n++) {
+		struct skua_runtime *rt = runtime_new(1, 0);
+		struct skua_waker waker = call_with_waker(rt);
+
+		skua_waker_drop(waker);
+		waker = call_with_waker(rt);
+		assert_int_equal(call_in_poll(other, drop_waker, &waker), 0);
+		destroy(rt);
+	}
+	destroy(other);
+}
+
+static void add_timer(void *arg)
+{
+	assert_int_equal(
+		skua_timer_add(skua_task_self(), arg,
+			       skua_now_ns() + UINT64_C(3600000000000)),
+		0);
+}
+
+TEST(call__timer_left__ends_with_the_runtime)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_timer timer = SKUA_TIMER_INIT;
+
+	assert_int_equal(skua_call(rt, add_timer, &timer), 0);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	destroy(rt);
+}
+
 TEST(call__too_many_queued__eagain)
 {
 	struct skua_runtime *rt = RUNTIME(.workers = 1, .max_queued = 3);
