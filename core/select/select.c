@@ -83,11 +83,6 @@ static int arm_case(struct skua_select_case *it, struct skua_wait *whole)
 
 /* ---- grants ----------------------------------------------------------------- */
 
-static bool by_thread(const struct skua_wait *whole)
-{
-	return whole->waiter & WAIT_THREAD;
-}
-
 /* Take the grant of a case. The grantor has told the select of it, or will do so. */
 static bool take_grant(struct skua_select *select, struct skua_select_case *it)
 {
@@ -122,7 +117,7 @@ static int look_at_case(struct skua_select *select, struct skua_select_case *it,
 	if (end) {
 		code = end->look(it->object);
 		set_end(it, code);
-		select->owed += code == 0 && by_thread(whole);
+		select->owed += code == 0 && wait_by_thread(whole);
 		return code;
 	}
 	/* For a time, or nothing. */
@@ -144,7 +139,7 @@ static bool withdraw_end(struct skua_select *select,
 	if (code == -EAGAIN)
 		return false;
 	it->wait.stage = END_OVER;
-	select->owed += code == 1 && by_thread(whole);
+	select->owed += code == 1 && wait_by_thread(whole);
 	return true;
 }
 

@@ -12,8 +12,7 @@ _Static_assert(TASK_JOINER_TOLD == WAIT_TOLD, "the phase is a joiner");
 /* Return the bit of a wait by the waiter of @select. */
 static uint64_t wait_bit(const struct skua_wait *select)
 {
-	return select->waiter & WAIT_THREAD ? GROUP_WAIT_THREAD
-					    : GROUP_WAIT_TASK;
+	return wait_by_thread(select) ? GROUP_WAIT_THREAD : GROUP_WAIT_TASK;
 }
 
 int select_group_try(struct skua_group *group)

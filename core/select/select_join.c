@@ -11,7 +11,7 @@ _Static_assert(TASK_JOINER_TOLD == WAIT_TOLD, "the phase is a joiner");
 /* Return the bit of a join by the waiter of @select. */
 static uint64_t bit_of(const struct skua_wait *select)
 {
-	return select->waiter & WAIT_THREAD ? TASK_END_THREAD : TASK_END_TASK;
+	return wait_by_thread(select) ? TASK_END_THREAD : TASK_END_TASK;
 }
 
 int select_join_try(struct skua_task *task)

@@ -84,6 +84,13 @@ static struct skua_task *task_of(const struct skua_wait *wait)
 					  : (struct skua_task *)wait->waiter;
 }
 
+bool wait_by_thread(const struct skua_wait *wait)
+{
+	const struct skua_task *task = task_of(wait);
+
+	return !task || task_dead(task);
+}
+
 /* The wait of the select of a case's wait; NULL: it is of no select. */
 static struct skua_wait *select_of(struct skua_wait *wait)
 {
@@ -283,11 +290,8 @@ static void check_not_done(const struct skua_wait *wait, struct skua_task *task)
 static struct skua_task *grant(struct skua_wait *wait)
 {
 	struct skua_wait *select = select_of(wait);
-	struct skua_task *task = task_of(wait);
+	struct skua_task *task = wait_by_thread(wait) ? NULL : task_of(wait);
 
-	/* In the child of a fork() in a poll, the thread has gone on. */
-	if (task && task_dead(task))
-		task = NULL;
 	if (task)
 		check_not_done(wait, task);
 	/* Release: what the grantor did before. Pairs with the acquires in

@@ -47,6 +47,10 @@ extern _Thread_local struct wait_thread wait_thread
 /* wait_thread_here - return the calling thread, with its id */
 struct wait_thread *wait_thread_here(void);
 
+/* wait_by_thread - is the waiter a thread? It may have been a task: in the child of a fork()
+ * in a poll, the thread goes on. */
+bool wait_by_thread(const struct skua_wait *wait);
+
 /*
  * The phase. Writers: the waiter, to IDLE and, under the list lock, to ARMED; a
  * thread with the list lock, to CHOSEN; the grantor, from CHOSEN to GRANTED,

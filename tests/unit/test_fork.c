@@ -277,6 +277,62 @@ TEST(fork__from_a_task__child_is_no_worker)
 	destroy(rt);
 }
 
+/* ---- selects ------------------------------------------------------------------- */
+
+/* Select the end of a task, or of a group, of a runtime of the child. */
+static int select_end(bool of_group)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct nap it = NAP_INIT(20000000);
+	struct skua_group group;
+	struct skua_select_case cases[] = {
+		SKUA_SELECT_CASE(SKUA_SELECT_JOIN, &it.task, NULL, 0),
+		SKUA_SELECT_CASE(SKUA_SELECT_GROUP, &group, NULL, 0),
+	};
+	int code;
+
+	if (skua_group_init(&group, rt))
+		return 21;
+	code = of_group ? skua_group_spawn(&group, &it.task)
+			: skua_task_spawn(rt, &it.task);
+	if (code || skua_select(cases + of_group, 1, 0, SKUA_FOREVER_NS) ||
+	    cases[of_group].code)
+		return 22;
+	return skua_runtime_destroy(rt) ? 23 : 0;
+}
+
+static int select_in_child(struct skua_task *self, void *arg)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	(void)self;
+	(void)arg;
+	if (child == 0) {
+		sigset_t all;
+
+		/* Ends a child that hangs; part of no success. */
+		sigfillset(&all);
+		pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+		alarm(20);
+		_exit(select_end(false) || select_end(true));
+	}
+	return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+TEST(fork__select_in_the_child_of_a_poll__waits_as_a_thread)
+{
+	struct skua_runtime *rt;
+
+	if (THREAD_SANITIZED) {
+		skip_aloud(NO_FORK);
+		return;
+	}
+	rt = runtime_quiet();
+	assert_int_equal(call_in_poll(rt, select_in_child, NULL), 0);
+	destroy(rt);
+}
+
 /* ---- under load ------------------------------------------------------------------ */
 
 static enum skua_poll yield_until_open(struct skua_task *self)
