@@ -427,9 +427,9 @@ SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
  * No other thread may make a call on @rt while this runs. Either these threads have
  * ended, or they know that they must stop, for example by -ESHUTDOWN during an
  * earlier skua_runtime_shutdown(), which allows other calls at the same time. Calls
- * on tasks, wakers and timers are allowed until this returns. On a task that is done
- * they are allowed afterwards too: the task may still be joined, and its wakers
- * dropped.
+ * on tasks and wakers are allowed until this returns. On a task that is done they are
+ * allowed afterwards too: the task may still be joined, and its wakers dropped. The
+ * same threads may make no call on a timer of @rt while this runs.
  *
  * Threads: outside. Blocks: until the last task is done. Allocates: nothing.
  * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker of any runtime, or

@@ -23,9 +23,10 @@ struct skua_task;
  *
  * The fields are private to the library. The memory must stay in place while the
  * timer is pending. A pending timer counts as a waker of its task: if the task is
- * done before its timer is cancelled, it does not end until the timer fires. After
- * the runtime of the task is destroyed, no call on the timer is allowed; set it to
- * SKUA_TIMER_INIT to use it with another runtime.
+ * done before its timer is cancelled, it does not end until the timer fires. Calls on
+ * the timer by other threads than the workers of the task's runtime must have returned
+ * before skua_runtime_destroy() is called. After the runtime is destroyed, no call on
+ * the timer is allowed; set it to SKUA_TIMER_INIT to use it with another runtime.
  */
 struct skua_timer {
 	/* private: to the library */
