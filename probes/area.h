@@ -517,6 +517,11 @@ struct area_worker {
 	uint64_t finished;
 	uint64_t inbox_pushed;
 	uint64_t inbox_taken;
+
+	/* Address of the label that a poll of a task that is no fiber has set last, a text;
+	 * 0: none. And the value of tasks_polled in that poll, written after label. */
+	uint64_t label;
+	uint64_t label_poll;
 };
 
 /* An object with a name. Writers: threads that name objects. */

@@ -57,7 +57,7 @@ struct top_kind {
  * @task: 0: none
  * @number: tasks polled up to then, which identifies the poll
  * @first_ns, @last_ns: times of the first and last scan that saw it
- * @type, @poll: of the task, if @known; @label: of a fiber, as in struct target_now
+ * @type, @poll: of the task, if @known; @label: as in struct target_now
  * @known: @type and @poll could be read
  * @begun: it began before the first scan, so its length is not known */
 struct top_poll {

@@ -121,7 +121,7 @@ struct target_snapshot {
  * @task: the task being polled; 0: none
  * @poll: its poll function, or the function of a fiber; 0: not known
  * @type: its struct skua_task_type; 0: none, or not known
- * @label: address of the label of a fiber, a text; 0: none, or not known
+ * @label: address of the label of the task, a text; 0: none, or not known
  */
 struct target_now {
 	uint64_t at_ns;

@@ -293,6 +293,8 @@ struct head {
 	uint64_t task;
 	struct area_counters counters;
 	alignas(128) struct area_times times;
+	uint64_t others[3];
+	uint64_t label, label_poll;
 };
 
 #define HEAD_FROM offsetof(struct area_worker, task)
@@ -300,7 +302,11 @@ struct head {
 _Static_assert(offsetof(struct area_worker, counters) - HEAD_FROM ==
 			       offsetof(struct head, counters) &&
 		       offsetof(struct area_worker, times) - HEAD_FROM ==
-			       offsetof(struct head, times),
+			       offsetof(struct head, times) &&
+		       offsetof(struct area_worker, label) - HEAD_FROM ==
+			       offsetof(struct head, label) &&
+		       offsetof(struct area_worker, label_poll) - HEAD_FROM ==
+			       offsetof(struct head, label_poll),
 	       "a head is a part of a worker");
 
 /* Read a field of a task, at the offset that the root gives. */
@@ -324,14 +330,22 @@ static bool is_fiber(const struct target_memory *memory,
 	       (flags & AREA_TASK_FIBER);
 }
 
-static void read_label(const struct target_memory *memory,
-		       const struct target_runtime *runtime, uint64_t task,
-		       uint64_t *label)
+/* Return the address of the label of the task; 0: none, or not known. */
+static uint64_t read_label(const struct target_memory *memory,
+			   const struct target_runtime *runtime,
+			   const struct head *head)
 {
-	if (!runtime->fiber_label || !is_fiber(memory, runtime, task) ||
-	    !read_field(memory, task, runtime->fiber_label, label,
-			sizeof(*label)))
-		*label = 0;
+	uint64_t label = 0;
+
+	if (!is_fiber(memory, runtime, head->task))
+		return head->label_poll == head->counters.tasks_polled
+			       ? head->label
+			       : 0;
+	if (!runtime->fiber_label ||
+	    !read_field(memory, head->task, runtime->fiber_label, &label,
+			sizeof(label)))
+		return 0;
+	return label;
 }
 
 void target_area_task(const struct target_memory *memory,
@@ -347,6 +361,20 @@ void target_area_task(const struct target_memory *memory,
 		*poll = *type = 0;
 }
 
+/* Copy the part of a worker that the library has. */
+static int read_head(const struct target_memory *memory,
+		     const struct target_runtime *runtime, uint64_t address,
+		     struct head *out)
+{
+	size_t bytes = runtime->area.worker_bytes >=
+				       END_OF(struct area_worker, label_poll)
+			       ? END_OF(struct head, label_poll)
+			       : END_OF(struct head, times);
+
+	memset(out, 0, sizeof(*out));
+	return target_copy(memory, address, out, bytes);
+}
+
 /* Read what the worker does. @poll, @type and @label are valid only if the same poll was under way
  * before and after they were read; otherwise they become 0. */
 static int look(const struct target_memory *memory,
@@ -354,8 +382,7 @@ static int look(const struct target_memory *memory,
 		struct target_now *out)
 {
 	struct head head, after;
-	size_t bytes = END_OF(struct head, times);
-	int code = target_copy(memory, address, &head, bytes);
+	int code = read_head(memory, runtime, address, &head);
 
 	if (code)
 		return code;
@@ -366,11 +393,13 @@ static int look(const struct target_memory *memory,
 	if (!head.task)
 		return 0;
 	target_area_task(memory, runtime, head.task, &out->type, &out->poll);
-	read_label(memory, runtime, head.task, &out->label);
-	code = target_copy(memory, address, &after, bytes);
+	out->label = read_label(memory, runtime, &head);
+	code = read_head(memory, runtime, address, &after);
 	if (code || after.task != head.task ||
 	    after.counters.tasks_polled != head.counters.tasks_polled)
 		out->poll = out->type = out->label = 0;
+	if (after.label != head.label || after.label_poll != head.label_poll)
+		out->label = 0;
 	return code;
 }
 

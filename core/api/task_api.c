@@ -410,6 +410,8 @@ HOT int skua_task_set_label(const char *label)
 	task = (struct skua_task *)(uintptr_t)worker->area.task;
 	if (task->flags & TASK_FIBER)
 		((struct skua_fiber *)task)->label = label;
+	else
+		telemetry_label_poll(&worker->telemetry, label);
 	telemetry_label(&worker->telemetry, task, label);
 	return 0;
 }

@@ -154,6 +154,9 @@ poll_task(struct worker *w, struct skua_task *task)
 bool loop_poll_within(struct worker *w, struct skua_task *task)
 {
 	const uint64_t outer = w->area.task;
+	const uint64_t label = w->area.label;
+	const bool labelled =
+		w->area.label_poll == w->area.counters.tasks_polled;
 	const bool spare = w->spare;
 
 	/* If the tick has no room for another poll, it ends with the poll that
@@ -177,6 +180,9 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	count_leaves(w);
 	w->polls_within--;
 	w->spare = spare;
+	/* The number of the inner poll is from now on that of the outer one. */
+	telemetry_label_poll(&w->telemetry,
+			     labelled ? (const char *)(uintptr_t)label : NULL);
 	counter_set_owner(&w->area.task, outer);
 	return true;
 }

@@ -217,6 +217,19 @@ static inline void telemetry_label(struct worker_telemetry *t,
 			    (uintptr_t)label, 0, 0);
 }
 
+/* telemetry_label_poll - publish the label of the current poll of a task that is no fiber */
+static inline void telemetry_label_poll(struct worker_telemetry *t,
+					const char *label)
+{
+	struct area_worker *area = t->area;
+
+	counter_set_owner(&area->label, (uintptr_t)label);
+	/* Release: publishes the label. A reader that finds the number of this poll reads
+	 * the label again after it. Pairs with the two reads in look() of the tools. */
+	atomic_store_release((atomic_u64 *)&area->label_poll,
+			     area->counters.tasks_polled);
+}
+
 /* telemetry_poll - poll a task, and report the poll to the recorder and to
  * tracers */
 enum skua_poll telemetry_poll(struct worker_telemetry *t,

@@ -362,8 +362,8 @@ SKUA_API struct skua_task *skua_task_self(void);
  * @label: text that stays in place until the process ends; the tools show its first 63
  *         bytes. NULL: no label
  *
- * `skua why` and `skua export` show the label beside the name of the task, and
- * `skua stacks` and `skua top` that of a fiber. A fiber keeps its label until it sets
+ * `skua why`, `skua export` and `skua top` show the label beside the name of the task,
+ * and `skua stacks` that of a fiber. A fiber keeps its label until it sets
  * another one, or ends; any other task keeps it until its poll returns. A forked job has
  * no label of its own: on a worker that runs it while a task there joins, the call labels
  * that task; on others it is -EPERM.

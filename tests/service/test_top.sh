@@ -61,21 +61,31 @@ for type in 0 1 2; do
 	done
 done
 
-# A fiber is shown with its label.
-start labelled "$labelled"
-run top --once -p "${pids[labelled]}"
-expect 'a label' out_has ' serve (get) '
-expect 'a label' out_has 'is in one poll of serve (get) for '
-run top --once --json --interval 0.5 -p "${pids[labelled]}"
-stop labelled
-code=0
-python3 -c '
+# has_label KIND NAME LABEL - a task is shown with its label; "": it has none
+has_label()
+{
+	local shown=$2${3:+ ($3)}
+
+	start labelled "$labelled" "$1"
+	run top --once -p "${pids[labelled]}"
+	expect "the label, $1" out_has " $shown "
+	expect "the label, $1" out_has "is in one poll of $shown for "
+	run top --once --json --interval 0.5 -p "${pids[labelled]}"
+	stop labelled
+	code=0
+	python3 - "$scratch/out" "$2" "$3" 2>"$scratch/err" <<'END' || code=$?
 import json, sys
-top = json.load(open(sys.argv[1]))
+out, name, label = sys.argv[1:]
+top = json.load(open(out))
 doing = [w["doing"] for w in top["workers"] if w["doing"]]
-assert [(d["name"], d["label"]) for d in doing] == [("serve", "get")], doing
-' "$scratch/out" 2>"$scratch/err" || code=$?
-expect 'a label' exited 0
+assert [(d["name"], d["label"]) for d in doing] == [(name, label or None)], doing
+END
+	expect "the label, $1" exited 0
+}
+
+has_label fiber serve get
+has_label poll serve_poll get
+has_label stale serve_stale ''
 
 # A poll function of C++ is called what its source calls it.
 start shop "$shop"

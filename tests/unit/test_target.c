@@ -413,6 +413,52 @@ TEST(look__fiber__tells_its_function)
 	assert_int_equal(now.poll, 0xabcd);
 }
 
+/* Return the label that a look at worker 0 finds. */
+static uint64_t label_seen(struct state *s)
+{
+	struct target_now now;
+
+	assert_int_equal(
+		target_area_look(&s->memory, &s->list.runtimes[0], 0, &now), 0);
+	assert_int_equal(now.poll, 0xabcd);
+	return now.label;
+}
+
+TEST(look__label_of_this_poll__is_told)
+{
+	struct state *s = *state;
+
+	worker_of(s)->label = 0x1abe1;
+	worker_of(s)->label_poll = worker_of(s)->counters.tasks_polled;
+	assert_int_equal(list(s), 0);
+	assert_int_equal(label_seen(s), 0x1abe1);
+	/* A poll that has ended had set it. */
+	worker_of(s)->label_poll--;
+	assert_int_equal(label_seen(s), 0);
+}
+
+TEST(look__label_changes_meanwhile__is_not_guessed)
+{
+	struct state *s = *state;
+
+	worker_of(s)->label = 0x1abe1;
+	worker_of(s)->label_poll = worker_of(s)->counters.tasks_polled;
+	assert_int_equal(list(s), 0);
+	change(s, 2, FAKE_WORKER, offsetof(struct area_worker, label), 0x2abe1);
+	assert_int_equal(label_seen(s), 0);
+}
+
+TEST(look__older_library__has_no_label)
+{
+	struct state *s = *state;
+
+	worker_of(s)->label = 0x1abe1;
+	worker_of(s)->label_poll = worker_of(s)->counters.tasks_polled;
+	runtime_of(s)->worker_bytes = offsetof(struct area_worker, label);
+	assert_int_equal(list(s), 0);
+	assert_int_equal(label_seen(s), 0);
+}
+
 TEST(look__poll_ends_meanwhile__does_not_guess)
 {
 	struct state *s = *state;

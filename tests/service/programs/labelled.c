@@ -1,34 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labelled.c - a fiber with a label that keeps a worker busy, until a line or the end of its
- * standard input
+ * labelled.c [fiber | poll | stale] - a fiber with a label that keeps a worker busy, until a line or
+ * the end of its standard input. poll: a poll task instead; stale: one that had a label only
+ * in an earlier poll
  */
 #include <skua/skua.h>
 
 #include <stdio.h>
+#include <string.h>
 
 static bool running, stopping;
 
-static void serve(struct skua_fiber *self)
+static void keep_busy(void)
 {
-	(void)self;
-	skua_task_set_label("get");
 	/* Relaxed, here and below: nothing comes with them. */
 	__atomic_store_n(&running, true, __ATOMIC_RELAXED);
 	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED))
 		;
 }
 
-int main(void)
+static void serve(struct skua_fiber *self)
+{
+	(void)self;
+	skua_task_set_label("get");
+	keep_busy();
+}
+
+static enum skua_poll serve_poll(struct skua_task *self)
+{
+	(void)self;
+	skua_task_set_label("get");
+	keep_busy();
+	return SKUA_DONE;
+}
+
+static enum skua_poll serve_stale(struct skua_task *self)
+{
+	static bool polled;
+
+	(void)self;
+	if (!polled) {
+		skua_task_set_label("get");
+		polled = true;
+		return SKUA_YIELD;
+	}
+	keep_busy();
+	return SKUA_DONE;
+}
+
+int main(int argc, char **argv)
 {
 	struct skua_config config = SKUA_CONFIG_INIT;
 	struct skua_runtime *rt;
 	struct skua_fiber fiber;
+	struct skua_task poll = SKUA_TASK_INIT(serve_poll);
+	struct skua_task stale = SKUA_TASK_INIT(serve_stale);
+	struct skua_task *task = &fiber.task;
 
+	if (argc > 1 && strcmp(argv[1], "poll") == 0)
+		task = &poll;
+	else if (argc > 1 && strcmp(argv[1], "stale") == 0)
+		task = &stale;
 	config.workers = 2;
 	if (skua_runtime_create(&rt, &config, NULL) ||
-	    skua_fiber_init(&fiber, serve, 0) ||
-	    skua_task_spawn(rt, &fiber.task))
+	    skua_fiber_init(&fiber, serve, 0) || skua_task_spawn(rt, task))
 		return 1;
 	while (!__atomic_load_n(&running, __ATOMIC_RELAXED))
 		skua_sleep_until(skua_now_ns() + 1000000);
@@ -36,5 +71,5 @@ int main(void)
 	fflush(stdout);
 	getchar();
 	__atomic_store_n(&stopping, true, __ATOMIC_RELAXED);
-	return skua_task_join(&fiber.task) || skua_runtime_destroy(rt);
+	return skua_task_join(task) || skua_runtime_destroy(rt);
 }
