@@ -147,7 +147,7 @@ static void check_runtime(const struct target_runtime *runtime)
 	fuzz_check(area->worker_count > 0 &&
 			   area->worker_count <= TARGET_MAX_WORKERS,
 		   "%u workers", area->worker_count);
-	fuzz_check(area->worker_bytes >= sizeof(struct area_worker),
+	fuzz_check(area->worker_bytes >= offsetof(struct area_worker, finished),
 		   "workers of %u bytes", area->worker_bytes);
 	fuzz_check(area->magic == AREA_RUNTIME_MAGIC && area->abi == AREA_ABI,
 		   "no runtime");
