@@ -10,17 +10,6 @@
 int sync_error, write_error;
 unsigned syncs, writes, shortened, stuck;
 
-int __real_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
-			  uint64_t deadline_ns);
-int __wrap_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
-			  uint64_t deadline_ns);
-ssize_t __real_skua_file_write(struct skua_runtime *rt, int fd,
-			       const void *data, size_t size, int64_t offset,
-			       uint64_t deadline_ns);
-ssize_t __wrap_skua_file_write(struct skua_runtime *rt, int fd,
-			       const void *data, size_t size, int64_t offset,
-			       uint64_t deadline_ns);
-
 int __wrap_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
 			  uint64_t deadline_ns)
 {

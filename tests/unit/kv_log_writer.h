@@ -4,11 +4,8 @@
 #define SKUA_TESTS_UNIT_KV_LOG_WRITER_H
 
 #include "bench/kv/log/log.h"
+#include "tests/unit/kv_disk.h"
 #include "tests/unit/unit.h"
-
-/* Relaxed: the numbers order no other access. */
-#define READ(number)       __atomic_load_n(&(number), __ATOMIC_RELAXED)
-#define WRITE(number, set) __atomic_store_n(&(number), set, __ATOMIC_RELAXED)
 
 /* The results of the next calls; 0: those of the kernel. */
 extern int sync_error, write_error;

@@ -5,11 +5,8 @@
 
 #include "bench/kv/commands/command.h"
 #include "bench/kv/log/log.h"
+#include "tests/unit/kv_disk.h"
 #include "tests/unit/unit.h"
-
-/* Relaxed: the numbers order no other access. */
-#define READ(number)       __atomic_load_n(&(number), __ATOMIC_RELAXED)
-#define WRITE(number, set) __atomic_store_n(&(number), set, __ATOMIC_RELAXED)
 
 /* ---- the disk (kv_rewrite_disk.c) ------------------------------------------------- */
 

@@ -45,16 +45,6 @@ int __real_skua_file_open(struct skua_runtime *rt, const char *name, int flags,
 			  mode_t mode, uint64_t deadline_ns);
 int __wrap_skua_file_open(struct skua_runtime *rt, const char *name, int flags,
 			  mode_t mode, uint64_t deadline_ns);
-int __real_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
-			  uint64_t deadline_ns);
-int __wrap_skua_file_sync(struct skua_runtime *rt, int fd, unsigned flags,
-			  uint64_t deadline_ns);
-ssize_t __real_skua_file_write(struct skua_runtime *rt, int fd,
-			       const void *data, size_t size, int64_t offset,
-			       uint64_t deadline_ns);
-ssize_t __wrap_skua_file_write(struct skua_runtime *rt, int fd,
-			       const void *data, size_t size, int64_t offset,
-			       uint64_t deadline_ns);
 int __real_file_rename(struct skua_runtime *rt, const char *from,
 		       const char *to);
 int __wrap_file_rename(struct skua_runtime *rt, const char *from,
