@@ -10,7 +10,8 @@ checked alone: a history is linearizable if that of each object is.
 
 These clients are slow: a command of two keys is seldom in the middle of its work when another one
 begins. So other clients set all of many keys, and read all of them, for which the server takes
-longer than they do: no reply may show keys of two commands.
+longer than they do: no reply may show keys of two commands. DBSIZE may not show some of the keys
+of a command.
 
 With a log in mode always, the server is killed meanwhile. After the next start, the effect of
 each operation that had a reply must be there. An operation without a reply must have its whole
@@ -26,6 +27,7 @@ import random
 import re
 import sys
 import tempfile
+import threading
 import time
 
 import kv_cases
@@ -486,6 +488,32 @@ def many_keys(server):
         print(f"values that each reader has seen: {results}")
 
 
+def counts(server):
+    """DBSIZE counts all keys of a command, or none."""
+    stop = threading.Event()
+    keys = KEYS[:100]
+    seen = set()
+
+    def write():
+        with Client(server.port) as client:
+            while not stop.is_set():
+                client.run("MSET", *(word for key in keys for word in (key, "1")))
+                client.run("DEL", *keys)
+
+    def read():
+        try:
+            with Client(server.port) as client:
+                for _ in range(OPERATIONS):
+                    client.send(encode("DBSIZE") * 16)
+                    seen.update(parse(client.read()) for _ in range(16))
+        finally:
+            stop.set()
+
+    kv_cases.in_threads(2, lambda i: (write, read)[i]())
+    expect(seen <= {0, len(keys)}, f"DBSIZE is {sorted(seen)[:10]}; allowed: 0 or {len(keys)}")
+    equal(len(seen), 2, "counts that were seen")
+
+
 # --- with kills ------------------------------------------------------------------------
 
 
@@ -524,5 +552,5 @@ def crashes(program, options):
 
 
 if __name__ == "__main__":
-    kv_cases.main([checker_knows, histories, many_keys, crashes],
-                  alone=[histories, many_keys, crashes])
+    kv_cases.main([checker_knows, histories, many_keys, counts, crashes],
+                  alone=[histories, many_keys, counts, crashes])

@@ -70,6 +70,38 @@ static void *run_reader(void *line)
 	return line;
 }
 
+/* A command that runs has removed the last key of a stripe, and holds its lock. */
+static void expect_wait_for_removal(char *line)
+{
+	pthread_t thread;
+	struct skua_mutex *lock;
+	struct key key;
+	bool waited;
+
+	begin_reads();
+	key = store_key(server.store, (struct bytes){ "key", 3 });
+	lock = &store_stripe(server.store, key.hash)->lock;
+	WRITE(ended, 0);
+	skua_mutex_lock(lock, SKUA_FOREVER_NS);
+	store_remove(server.store, &key, NULL);
+	assert_int_equal(pthread_create(&thread, NULL, run_reader, line), 0);
+	do {
+		waited = READ(lock->waiters.count);
+	} while (!waited && !READ(ended));
+	skua_mutex_unlock(lock);
+	pthread_join(thread, NULL);
+	end_reads();
+	assert_true(waited);
+}
+
+TEST(reads_of_all_keys__while_the_last_one_is_removed__wait_for_its_lock)
+{
+	static char lines[][8] = { "DBSIZE", "KEYS *", "SCAN 0" };
+
+	for (unsigned i = 0; i < 3; i++)
+		expect_wait_for_removal(lines[i]);
+}
+
 /* A transaction that only reads. */
 static void expect_wait_of_exec(const char *line)
 {

@@ -57,7 +57,7 @@ const struct command commands[] = {
 	{ "client", -2, 0, 0, 0, 0, NULL, "connection", "2.4.0", "A container for client connection commands", client_commands },
 	{ "command", -1, 0, 0, 0, 0, run_command, "server", "2.8.13", "Get array of Redis command details", command_commands },
 	{ "config", -2, 0, 0, 0, 0, NULL, "server", "2.0.0", "A container for server configuration commands", config_commands },
-	{ "dbsize", 1, READ | FAST, 0, 0, 0, run_dbsize, "server", "1.0.0", "Return the number of keys in the selected database", NULL },
+	{ "dbsize", 1, READ | FAST | ALL, 0, 0, 0, run_dbsize, "server", "1.0.0", "Return the number of keys in the selected database", NULL },
 	{ "decr", 2, GROWS | FAST, 1, 1, 1, run_decr, "string", "1.0.0", "Decrement the integer value of a key by one", NULL },
 	{ "decrby", 3, GROWS | FAST, 1, 1, 1, run_decrby, "string", "1.0.0", "Decrement the integer value of a key by the given number", NULL },
 	{ "del", -2, WRITE, 1, -1, 1, run_del, "generic", "1.0.0", "Delete a key", NULL },

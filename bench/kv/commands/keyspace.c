@@ -28,9 +28,28 @@ static void let_others_run(struct call *call, size_t step)
 		skua_yield();
 }
 
+/* Lock all stripes, unless the session holds them. */
+static void enter_all(struct call *call, struct store_set *all)
+{
+	memset(all, 0xff, sizeof(*all));
+	if (!(call->session->held & HELD_STRIPES))
+		store_lock_set(call->store, all);
+}
+
+static void leave_all(struct call *call, const struct store_set *all)
+{
+	if (!(call->session->held & HELD_STRIPES))
+		store_unlock_set(call->store, all);
+}
+
+/* No command is in the middle of its work meanwhile. */
 void run_dbsize(struct call *call)
 {
+	struct store_set all;
+
+	enter_all(call, &all);
 	reply_number(call->reply, (int64_t)store_count(call->store));
+	leave_all(call, &all);
 }
 
 void run_flush(struct call *call)
@@ -43,15 +62,12 @@ void run_flush(struct call *call)
 		call_syntax_error(call);
 		return;
 	}
-	memset(&all, 0xff, sizeof(all));
-	if (!(call->session->held & HELD_STRIPES))
-		store_lock_set(call->store, &all);
+	enter_all(call, &all);
 	store_flush(call->store, &call->session->garbage);
 	/* In EXEC, it is a part of the record of the transaction. */
 	if (call->server->log && !call->session->transaction.active)
 		logged_flush(call);
-	if (!(call->session->held & HELD_STRIPES))
-		store_unlock_set(call->store, &all);
+	leave_all(call, &all);
 	reply_ok(call->reply);
 }
 
@@ -92,13 +108,15 @@ static uint64_t visit_bucket(struct call *call, uint64_t cursor,
 	uint64_t number = cursor % STORE_STRIPES, next = cursor / STORE_STRIPES;
 	struct stripe *stripe = &call->store->stripes[number];
 
+	enter(call, stripe);
 	while (!table_count(&stripe->table)) {
+		leave(call, stripe);
 		if (++number == STORE_STRIPES)
 			return 0;
 		stripe++;
 		next = 0;
+		enter(call, stripe);
 	}
-	enter(call, stripe);
 	next = table_scan(&stripe->table, next, visit, search);
 	leave(call, stripe);
 	if (next)
@@ -124,8 +142,6 @@ void run_keys(struct call *call)
 	for (unsigned i = 0; i < STORE_STRIPES; i++) {
 		struct stripe *stripe = &call->store->stripes[i];
 
-		if (!table_count(&stripe->table))
-			continue;
 		enter(call, stripe);
 		do {
 			cursor = table_scan(&stripe->table, cursor, visit,
