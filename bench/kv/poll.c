@@ -329,6 +329,11 @@ static enum next next_command(struct task *t)
 	if (t->at == t->count || session->closing)
 		return batch_end(t);
 	argv = resp_kept(&t->c.parser, request->args);
+	if (request->argc > 1 && !session->server->log &&
+	    command_run_try(session, request->argc, argv, request->hash)) {
+		t->at++;
+		return to(t, free_garbage);
+	}
 	want(t, 0);
 	t->wanted = command_locks(session, request->argc, argv,
 				  hash_of(request), &t->set);

@@ -126,6 +126,22 @@ bool command_must_wait(struct session *session, size_t argc,
 void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		 const uint64_t *hash);
 
+/* command_run_found - the same for a caller that has found the command. @command: NULL: there is
+ * none, and the reply says so */
+void command_run_found(struct session *session, const struct command *command,
+		       size_t argc, const struct bytes *argv,
+		       const uint64_t *hash);
+
+/**
+ * command_run_try - run a command if it needs a single lock, which is free
+ * @hash: that of argv[1]
+ *
+ * In a poll of a server without a log: most commands need no step for their locks. Return: false:
+ * nothing was done.
+ */
+bool command_run_try(struct session *session, size_t argc,
+		     const struct bytes *argv, uint64_t hash);
+
 /* command_replay - run a command of the log. In a thread. Return: false: there is no such
  * command that writes */
 bool command_replay(struct session *session, size_t argc,

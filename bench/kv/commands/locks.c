@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locks.c - the locks of a command, for callers that take them before it */
+/* locks.c - the locks of a command, taken before it */
 #include "bench/kv/commands/command.h"
 
 static unsigned held(unsigned flags)
@@ -40,4 +40,37 @@ unsigned command_locks(struct session *session, size_t argc,
 	else
 		command_keys(session->server->store, command, argc, argv, set);
 	return held(command->flags);
+}
+
+/* Return a command that would take no other lock than that of the stripe of argv[1]; NULL: it may
+ * take others, or cannot run. */
+static const struct command *find_alone(const struct session *session,
+					size_t argc, const struct bytes *argv)
+{
+	const struct transaction *transaction = &session->transaction;
+	const struct command *command;
+
+	if (transaction->active || transaction->watches || argc < 2)
+		return NULL;
+	command = command_find(argv[0]);
+	return command && command_arity_fits(command, argc) &&
+			       has_first_key_alone(command) &&
+			       !held(command->flags)
+		       ? command
+		       : NULL;
+}
+
+bool command_run_try(struct session *session, size_t argc,
+		     const struct bytes *argv, uint64_t hash)
+{
+	struct stripe *stripe = store_stripe(session->server->store, hash);
+	const struct command *command = find_alone(session, argc, argv);
+
+	if (!command || skua_mutex_lock_try(&stripe->lock))
+		return false;
+	session->held = HELD_STRIPES;
+	command_run_found(session, command, argc, argv, &hash);
+	session->held = 0;
+	skua_mutex_unlock(&stripe->lock);
+	return true;
 }

@@ -211,20 +211,13 @@ static bool suits_server(struct session *session, const struct command *command)
 	return !reason;
 }
 
-/* Find a command that may run now. Return: NULL: the reply is an error. */
-static const struct command *permitted(struct session *session, size_t argc,
-				       const struct bytes *argv)
+/* May the command run now? Return: false: the reply is an error. */
+static bool is_permitted(struct session *session, const struct command *command,
+			 size_t argc)
 {
-	const struct command *command = find(session, argc, argv);
-
-	if (!command)
-		return NULL;
 	session_label(session, command->name);
 	return arity_fits(session, command, argc) &&
-			       suits_client(session, command) &&
-			       suits_server(session, command)
-		       ? command
-		       : NULL;
+	       suits_client(session, command) && suits_server(session, command);
 }
 
 /* ---- locks -------------------------------------------------------------------- */
@@ -320,13 +313,13 @@ static struct call call_of(struct session *session,
 			      .argv = argv };
 }
 
-void command_run(struct session *session, size_t argc, const struct bytes *argv,
-		 const uint64_t *hash)
+void command_run_found(struct session *session, const struct command *command,
+		       size_t argc, const struct bytes *argv,
+		       const uint64_t *hash)
 {
-	const struct command *command = permitted(session, argc, argv);
 	struct call call = call_of(session, command, argc, argv);
 
-	if (!command) {
+	if (!command || !is_permitted(session, command, argc)) {
 		session->transaction.failed = session->transaction.active;
 		return;
 	}
@@ -343,6 +336,12 @@ void command_run(struct session *session, size_t argc, const struct bytes *argv,
 		return;
 	}
 	run_locked(&call, hash);
+}
+
+void command_run(struct session *session, size_t argc, const struct bytes *argv,
+		 const uint64_t *hash)
+{
+	command_run_found(session, find(session, argc, argv), argc, argv, hash);
 }
 
 bool command_replay(struct session *session, size_t argc,
