@@ -92,6 +92,19 @@ def patterns(server):
         equal(parse(client.run("SUBSCRIBE", longer))[2], 2, "SUBSCRIBE")
 
 
+def names(server):
+    """A name that is too long is refused with the length that is allowed."""
+    longest, longer = "n" * 63, "n" * 64
+    with Client(server.port) as client:
+        for what, words in (("Client name", ("CLIENT", "SETNAME")),
+                            ("Client name", ("HELLO", 2, "SETNAME")),
+                            ("lib-name", ("CLIENT", "SETINFO", "LIB-NAME")),
+                            ("lib-ver", ("CLIENT", "SETINFO", "LIB-VER"))):
+            expect(client.run(*words, longest)[:1] in b"+*", f"{words}, the longest")
+            equal(client.run(*words, longer),
+                  f"-ERR {what} has 64 bytes; allowed: at most 63\r\n".encode(), words)
+
+
 def large_replies(program, options):
     """Replies that are still written count as memory."""
     with Server(program, *options, "--maxmemory", "20mb") as server:
@@ -129,4 +142,4 @@ def ends(program, options):
                 client.socket.close()
 
 
-kv_cases.main([no_room, subscriptions, patterns, large_replies, ends], alone=[ends])
+kv_cases.main([no_room, subscriptions, patterns, names, large_replies, ends], alone=[ends])

@@ -121,7 +121,8 @@ SESSIONS = [
     # the connection
     [
         "FOO", "FOO a b", f"FOO {BIG} b", "foo 'a\r\nb'", "GETT a", f"{BIG}", "SELECT 0", "SELECT 1",
-        "SELECT x", "SELECT", "AUTH x", "AUTH default x", "AUTH foo x", "AUTH", "AUTH a b c",
+        "SELECT x", "SELECT 2147483647", "SELECT 2147483648", "SELECT -2147483649",
+        "SELECT 9223372036854775808", "SELECT", "AUTH x", "AUTH default x", "AUTH foo x", "AUTH", "AUTH a b c",
         "CLIENT", "CLIENT FOO", "CLIENT GETNAME", "CLIENT SETNAME me", "CLIENT GETNAME",
         "CLIENT SETNAME 'a b'", "CLIENT SETNAME", "CLIENT SETNAME ''", "CLIENT GETNAME",
         "CLIENT GETNAME x", "CLIENT ID x", "CLIENT LIST FOO", "CLIENT LIST TYPE foo",

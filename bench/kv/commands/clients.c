@@ -10,13 +10,26 @@
 /* The longest line of CLIENT LIST. */
 #define LINE 1024
 
-static bool is_name(struct bytes name)
+/* May a text be a name? @what: what it names. @complaint: of other characters. Return: false: the
+ * reply is an error. */
+static bool check_name(struct call *call, struct bytes name, const char *what,
+		       const char *complaint)
 {
-	if (name.size >= SESSION_NAME)
+	if (name.size >= SESSION_NAME) {
+		reply_error(call->reply,
+			    "ERR %s has %zu bytes; allowed: at most %d", what,
+			    name.size, SESSION_NAME - 1);
 		return false;
-	for (size_t i = 0; i < name.size; i++)
-		if (name.data[i] < '!' || name.data[i] > '~')
-			return false;
+	}
+	for (size_t i = 0; i < name.size; i++) {
+		if (name.data[i] >= '!' && name.data[i] <= '~')
+			continue;
+		reply_error(call->reply,
+			    "ERR %s cannot contain spaces, newlines or special "
+			    "characters.",
+			    complaint);
+		return false;
+	}
 	return true;
 }
 
@@ -30,12 +43,8 @@ static void store_name(struct session *session, char *field, struct bytes name)
 
 bool client_set_name(struct call *call, struct bytes name)
 {
-	if (!is_name(name)) {
-		REPLY_TEXT(call->reply,
-			   "-ERR Client names cannot contain spaces, newlines "
-			   "or special characters.");
+	if (!check_name(call, name, "Client name", "Client names"))
 		return false;
-	}
 	store_name(call->session, call->session->name, name);
 	return true;
 }
@@ -65,22 +74,19 @@ void run_client_setinfo(struct call *call)
 	struct session *session = call->session;
 	struct bytes option = call->argv[2];
 	bool is_library = bytes_is(option, "lib-name");
+	const char *what = is_library ? "lib-name" : "lib-ver";
 
 	if (!is_library && !bytes_is(option, "lib-ver")) {
 		reply_error(call->reply, "ERR Unrecognized option '%.*s'",
 			    bytes_shown(option), option.data);
-	} else if (!is_name(call->argv[3])) {
-		reply_error(call->reply,
-			    "ERR %s cannot contain spaces, newlines or special "
-			    "characters.",
-			    is_library ? "lib-name" : "lib-ver");
-	} else {
-		store_name(session,
-			   is_library ? session->library
-				      : session->library_version,
-			   call->argv[3]);
-		reply_ok(call->reply);
+		return;
 	}
+	if (!check_name(call, call->argv[3], what, what))
+		return;
+	store_name(session,
+		   is_library ? session->library : session->library_version,
+		   call->argv[3]);
+	reply_ok(call->reply);
 }
 
 /* ---- CLIENT LIST ---------------------------------------------------------------- */

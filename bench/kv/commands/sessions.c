@@ -36,7 +36,12 @@ void run_select(struct call *call)
 
 	if (!call_number(call, 1, &number))
 		return;
-	if (number != 0)
+	if (number < INT32_MIN || number > INT32_MAX)
+		reply_error(call->reply,
+			    "ERR value is out of range, value must between %d "
+			    "and %d",
+			    INT32_MIN, INT32_MAX);
+	else if (number != 0)
 		REPLY_TEXT(call->reply, "-ERR DB index is out of range");
 	else
 		reply_ok(call->reply);
