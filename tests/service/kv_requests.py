@@ -118,6 +118,12 @@ SESSIONS = [
         "MULTI", "MSET a 1 b 2", "MGET a b", "DBSIZE", "FLUSHALL", "KEYS *", "DBSIZE", "SELECT 0",
         "ECHO x", "SELECT 7", "CLIENT GETNAME", "COMMAND FOO", "EXEC", "MULTI", "QUIT",
     ],
+    # a password
+    [
+        "CONFIG SET requirepass p", "GET a", "RESET", "GET a", "EXEC", "EXEC x", "MULTI", "DISCARD",
+        "AUTH p", "MULTI", "SET a 1", "RESET", "EXEC", "GET a", "AUTH x", "AUTH default p", "EXEC",
+        "CONFIG SET requirepass ''", "RESET", "GET a",
+    ],
     # the connection
     [
         "FOO", "FOO a b", f"FOO {BIG} b", "foo 'a\r\nb'", "GETT a", f"{BIG}", "SELECT 0", "SELECT 1",
@@ -190,7 +196,7 @@ CHANNELS = [
 CHANNELS_2 = [
     [
         "0 SUBSCRIBE a", "0 PING", "0 PING hi", "0 ECHO x", "0 SET k 1", "0 GET k", "0 MULTI",
-        "0 CLIENT GETNAME", "0 CONFIG GET maxclients", "0 SELECT 0", "0 HELLO x", "0 HELLO 3",
+        "0 EXEC", "0 EXEC x", "0 CLIENT GETNAME", "0 CONFIG GET maxclients", "0 SELECT 0", "0 HELLO x", "0 HELLO 3",
         "0 DISCARD", "0 PUBLISH a 1", "0 UNSUBSCRIBE", "0 GET k", "0 PSUBSCRIBE p", "0 GET k",
         "0 PUNSUBSCRIBE p", "0 GET k",
     ],

@@ -138,21 +138,31 @@ static bool arity_fits(struct session *session, const struct command *command,
 	return false;
 }
 
+/* Refuse a command of a client of version 2 that has subscriptions. */
+static void refuse_subscriber(struct session *session,
+			      const struct command *command)
+{
+	char reason[200];
+
+	/* As in Redis, the error of EXEC has no second code in it. */
+	snprintf(reason, sizeof(reason),
+		 "%sCan't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE "
+		 "/ PING / QUIT / RESET are allowed in this context",
+		 command->flags & COMMAND_QUEUED ? "" : "ERR ", command->name);
+	refuse(session, command, reason);
+}
+
 /* May the client call the command in its state: before it has given the password, with
  * subscriptions, in a transaction? Return: false: the reply is an error. */
 static bool suits_client(struct session *session, const struct command *command)
 {
 	if (!session->authenticated && !(command->flags & COMMAND_NO_AUTH)) {
-		REPLY_TEXT(&session->reply, "-NOAUTH Authentication required.");
+		refuse(session, command, "NOAUTH Authentication required.");
 		return false;
 	}
 	if (session->subscriptions.count && session->reply.version < 3 &&
 	    !(command->flags & COMMAND_SUBSCRIBED)) {
-		reply_error(&session->reply,
-			    "ERR Can't execute '%s': only (P|S)SUBSCRIBE / "
-			    "(P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
-			    "allowed in this context",
-			    command->name);
+		refuse_subscriber(session, command);
 		return false;
 	}
 	if (session->transaction.active && command->flags & COMMAND_NO_MULTI) {
