@@ -36,7 +36,10 @@ enum event_kind {
 	EVENT_UNPARK,   /* a: ns parked; detail: thread that woke it, 0: none */
 	EVENT_INJECT,   /* detail: tasks taken from the injection queue */
 	EVENT_OVERFLOW, /* detail: tasks moved to the injection queue */
-	EVENT_JOB_BEGIN, /* a stolen job begins. a: its function; other: victim */
+	/* A worker that had nothing else to do begins a job that it has taken. a: its
+	 * function; other: the place of the victim: a worker's index, or after those of all
+	 * workers one of a thread in skua_run() */
+	EVENT_JOB_BEGIN,
 	EVENT_JOB_END,
 	/* Written by the thread that watches the workers. a: task; b: as in the
 	 * EVENT_BEGIN of the poll, whose detail tells the meaning of b; detail:
@@ -65,6 +68,19 @@ enum event_kind {
 	 * end of the poll. If a fiber has a label when its poll begins, the event is written
 	 * then. a: task; b: address of the text, 0: no label. */
 	EVENT_LABEL,
+	/* A thread begins or ends a call of skua_run(). a: the root function; b: the place of
+	 * the thread, which EVENT_JOB_BEGIN names as victim; EVENT_NO_PLACE: no other thread
+	 * can take its jobs; detail: gettid() */
+	EVENT_RUN_BEGIN,
+	EVENT_RUN_END,
+	/* A thread begins or ends to wait in a join for a job that another thread has taken.
+	 * b: its place; detail: gettid() */
+	EVENT_JOIN_BEGIN,
+	EVENT_JOIN_END,
+	/* While it waits in a join, a thread runs another job that it has taken. a: its
+	 * function; b: the victim; detail: gettid() */
+	EVENT_HELP_BEGIN,
+	EVENT_HELP_END,
 	EVENT_KINDS,
 };
 
@@ -76,6 +92,9 @@ enum event_kind {
 #define EVENT_REAP_SLEPT UINT32_C(1)
 /* The worker has taken as many events as it takes at once: there may be more. */
 #define EVENT_REAP_FULL UINT32_C(2)
+
+/* The b of EVENT_RUN_BEGIN. */
+#define EVENT_NO_PLACE UINT64_C(0xffffffff)
 
 /* The detail of EVENT_BEGIN: the meaning of b. */
 enum event_name { EVENT_NAME_POLL, EVENT_NAME_TYPE };

@@ -35,7 +35,9 @@ int ring_write_names(struct rings *r, const struct ring *ring,
 		if (e->kind == EVENT_BEGIN)
 			code = rings_write_name(r, rings_name_kind(e->detail),
 						e->b);
-		else if (e->kind == EVENT_JOB_BEGIN)
+		else if (e->kind == EVENT_JOB_BEGIN ||
+			 e->kind == EVENT_RUN_BEGIN ||
+			 e->kind == EVENT_HELP_BEGIN)
 			code = rings_write_name(r, TRACE_NAME_FUNCTION, e->a);
 		else if (e->kind == EVENT_WAIT || e->kind == EVENT_HELD ||
 			 e->kind == EVENT_LABEL)

@@ -85,6 +85,7 @@ static void on_job_begin(struct player *p, const struct trace_event *e)
 	struct trace_mark mark = mark_of(TRACE_JOB, "", e);
 
 	player_set_name(p, &mark, "job ", TRACE_NAME_FUNCTION, e->event.a);
+	mark.number = e->event.other;
 	mark_say_number(&mark, "victim", e->event.other);
 	player_begin(p, &mark, 0);
 }
@@ -270,6 +271,30 @@ static void on_label(struct player *p, const struct trace_event *e)
 	instant(p, &mark);
 }
 
+/* Threads that are no workers share a track, so these are no slices. */
+static void on_fork(struct player *p, const struct trace_event *e)
+{
+	static const char *const names[] = {
+		[EVENT_RUN_BEGIN] = "skua_run ",
+		[EVENT_RUN_END] = "end of skua_run",
+		[EVENT_JOIN_BEGIN] = "join waits",
+		[EVENT_JOIN_END] = "join goes on",
+		[EVENT_HELP_BEGIN] = "help with ",
+		[EVENT_HELP_END] = "end of help",
+	};
+	struct trace_mark mark = mark_of(TRACE_FORK, names[e->event.kind], e);
+
+	if (e->event.kind == EVENT_RUN_BEGIN ||
+	    e->event.kind == EVENT_HELP_BEGIN)
+		player_set_name(p, &mark, names[e->event.kind],
+				TRACE_NAME_FUNCTION, e->event.a);
+	mark.number = e->event.kind;
+	mark.thread = e->event.detail;
+	mark.place = (uint32_t)e->event.b;
+	mark_say_number(&mark, "thread", mark.thread);
+	instant(p, &mark);
+}
+
 static void on_reap(struct player *p, const struct trace_event *e)
 {
 	struct trace_mark mark = mark_of(TRACE_REAP, "event", e);
@@ -306,6 +331,12 @@ void player_draw(struct player *p, const struct trace_event *e)
 		[EVENT_GIVE_UP] = on_give_up,
 		[EVENT_REAP] = on_reap,
 		[EVENT_LABEL] = on_label,
+		[EVENT_RUN_BEGIN] = on_fork,
+		[EVENT_RUN_END] = on_fork,
+		[EVENT_JOIN_BEGIN] = on_fork,
+		[EVENT_JOIN_END] = on_fork,
+		[EVENT_HELP_BEGIN] = on_fork,
+		[EVENT_HELP_END] = on_fork,
 	};
 	unsigned kind = e->event.kind;
 

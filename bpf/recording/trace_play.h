@@ -35,6 +35,7 @@ enum trace_mark_kind {
 	TRACE_GIVE_UP, /* a task has waited for an object in vain */
 	TRACE_REAP,    /* a worker has taken an event of a descriptor */
 	TRACE_NEW_LABEL, /* the task that is polled has another label from now on */
+	TRACE_FORK, /* a thread calls skua_run(), waits in a join, or helps meanwhile */
 };
 
 enum { TRACE_ARGS = 3, TRACE_TEXT = 80 };
@@ -58,7 +59,9 @@ struct trace_arg {
  * @waited_ns: how long the task was runnable before the poll
  * @waited_on: the track that made the task runnable
  * @number: of a steal: the number of tasks; of TRACE_LATE: ns; of TRACE_WAIT: enum
- *         area_wait_kind; of TRACE_REAP: the time of the look for events before
+ *         area_wait_kind; of TRACE_REAP: the time of the look for events before; of
+ *         TRACE_FORK: enum event_kind; of a job: the place of its victim
+ * @thread, @place: of TRACE_FORK: the thread, and its place, or that of the victim
  * @again: of TRACE_WAIT: the task goes on with its last wait for the object
  * @slept, @full: of TRACE_REAP: EVENT_REAP_...
  * @named: of TRACE_NEW_LABEL: the task has a label, which is @name
@@ -75,6 +78,7 @@ struct trace_mark {
 	uint64_t waited_ns;
 	uint64_t number;
 	unsigned waited_on;
+	uint32_t thread, place;
 	bool waited;
 	bool partial;
 	bool again;

@@ -20,6 +20,7 @@ static const char *const categories[] = {
 	[TRACE_LATE] = "late",    [TRACE_WAIT] = "wait",
 	[TRACE_HELD] = "wait",    [TRACE_GIVE_UP] = "wait",
 	[TRACE_REAP] = "io",      [TRACE_NEW_LABEL] = "task",
+	[TRACE_FORK] = "job",
 };
 
 const char *trace_category(enum trace_mark_kind kind)

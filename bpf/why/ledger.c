@@ -121,6 +121,8 @@ static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
 	s->open[s->depth++] = open;
 	if (mark->kind == TRACE_SEARCH)
 		s->search = s->count;
+	if (mark->kind == TRACE_JOB)
+		ledger_fork_job(l, mark, true);
 	s->late = 0;
 	s->reap.ns = 0;
 	add_step(l, s, open.step);
@@ -202,6 +204,8 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 		return;
 	s->depth--;
 	s->reap.ns = 0;
+	if (mark->kind == TRACE_JOB)
+		ledger_fork_job(l, mark, false);
 	if (mark->kind == TRACE_POLL) {
 		label_steps(s, &s->open[s->depth], mark->end_ns);
 		add_item(l, mark, &s->open[s->depth]);
@@ -307,6 +311,7 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 					       .doing = LEDGER_LOST });
 		addresses_clear(&l->suspended);
 		addresses_clear(&l->io_open);
+		ledger_fork_gap(l, mark->ns);
 		break;
 	case TRACE_REAP:
 		ledger_on_reap(l, mark);
@@ -323,6 +328,9 @@ static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 		break;
 	case TRACE_NEW_LABEL:
 		ledger_on_label(l, mark);
+		break;
+	case TRACE_FORK:
+		ledger_on_fork(l, mark);
 		break;
 	default:
 		break;
@@ -360,6 +368,7 @@ static void on_stop(struct trace_sink *sink, uint64_t ns)
 	}
 	ledger_count_stuck(l);
 	ledger_io_stop(l);
+	ledger_fork_stop(l, ns);
 }
 
 static void on_left(struct trace_sink *sink, uint64_t since_ns, unsigned track)
@@ -400,8 +409,11 @@ int ledger_open(struct ledger *l, struct trace *trace)
 
 		l->tracks[i].search = SIZE_MAX;
 		l->workers += stream->index != TRACE_OUTSIDE;
-		if (stream->index != TRACE_OUTSIDE)
-			l->tracks[i].tid = stream->tid;
+		if (stream->index == TRACE_OUTSIDE)
+			continue;
+		l->tracks[i].tid = stream->tid;
+		if (stream->runtime < LEDGER_FORK_RUNTIMES)
+			l->forks.workers[stream->runtime]++;
 	}
 	code = trace_play(trace, &l->sink);
 	if (code == 0)
@@ -409,6 +421,7 @@ int ledger_open(struct ledger *l, struct trace *trace)
 	if (code)
 		return code;
 	ledger_settle_steps(l);
+	ledger_judge_forks(l);
 	return ledger_settle_waits(l);
 }
 
@@ -480,6 +493,8 @@ void ledger_close(struct ledger *l)
 	free(l->held);
 	free(l->channels);
 	free(l->io);
+	free(l->forks.callers);
+	free(l->forks.spans);
 	addresses_free(&l->io_open);
 	addresses_free(&l->suspended);
 	addresses_free(&l->servers);

@@ -32,6 +32,7 @@
 
 #include "bpf/recording/addresses.h"
 #include "bpf/recording/trace_play.h"
+#include "bpf/why/ledger_forks.h"
 
 enum ledger_part {
 	LEDGER_WAITED,      /* for a lock, or while a channel was full */
@@ -187,6 +188,7 @@ struct ledger_steps;
  *           its server (ledger_channels.c)
  * @channels: those with the longest waits, at most LEDGER_CHANNELS, the longest first
  * @io: waits for descriptors, the longest first; @io_open: those that go on, by task
+ * @forks: calls of skua_run()
  * @stuck: index + 1 of the longest wait for a lock that still goes on at the end; 0: none;
  *         @stuck_count: their number
  * @holds: what is known about the holders of locks, sorted by lock and time
@@ -218,6 +220,7 @@ struct ledger {
 	struct ledger_io *io;
 	size_t io_count, io_room;
 	struct addresses io_open;
+	struct ledger_forks forks;
 	size_t stuck, stuck_count;
 	struct ledger_hold *holds;
 	size_t hold_count, hold_room;

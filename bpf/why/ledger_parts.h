@@ -152,6 +152,23 @@ void ledger_io_polled(struct ledger *ledger, uint64_t task);
 /* ledger_io_stop - after the last event */
 void ledger_io_stop(struct ledger *ledger);
 
+/* ---- calls of skua_run() (ledger_forks.c, ledger_forks_judge.c) ---------------- */
+
+void ledger_on_fork(struct ledger *ledger, const struct trace_mark *mark);
+
+/* ledger_fork_job - a job of a worker @begins or ends */
+void ledger_fork_job(struct ledger *ledger, const struct trace_mark *mark,
+		     bool begins);
+
+/* ledger_fork_gap - events are missing before @ns */
+void ledger_fork_gap(struct ledger *ledger, uint64_t ns);
+
+/* ledger_fork_stop - after the last event */
+void ledger_fork_stop(struct ledger *ledger, uint64_t ns);
+
+/* ledger_judge_forks - after that, find out what callers and workers did */
+void ledger_judge_forks(struct ledger *ledger);
+
 /* ledger_add_late - note a late call or look. Return: its index + 1; 0: no memory */
 size_t ledger_add_late(struct ledger *ledger, const struct ledger_late *late);
 

@@ -8,6 +8,7 @@
 #include "bpf/recording/offcpu.h"
 #include "bpf/target/wait_kind.h"
 #include "bpf/why/why.h"
+#include "bpf/why/why_forks.h"
 
 static const char *const sources[] = { "bpf", "schedstat", "none" };
 
@@ -417,6 +418,7 @@ bool why_print_json(FILE *file, const struct why *why)
 			    delays_json(why, &v->events));
 	json_object_set_new(object, "channels", channels_json(why));
 	json_object_set_new(object, "descriptors", io_json(why));
+	json_object_set_new(object, "fork_join", why_forks_json(why));
 	json_object_set_new(object, "all", type_json(why, &v->types[0]));
 	for (size_t i = 1; i < v->type_count; i++)
 		json_array_append_new(types, type_json(why, &v->types[i]));

@@ -8,6 +8,7 @@
 #include "bpf/recording/trace_names.h"
 #include "bpf/cli/table.h"
 #include "bpf/why/why.h"
+#include "bpf/why/why_forks.h"
 
 #define CHANNELS 5u /* that get a line */
 
@@ -268,9 +269,13 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 		     "for events of descriptors");
 	print_channels(file, why);
 	print_io(file, why);
+	why_print_forks(file, why);
 	if (why->ledger.count > 0)
 		why_print_types(file, why);
-	ledger_say_verdict(&why->ledger, &why->verdict, text, sizeof(text));
+	if (why->ledger.count > 0 ||
+	    !why_forks_verdict(why, text, sizeof(text)))
+		ledger_say_verdict(&why->ledger, &why->verdict, text,
+				   sizeof(text));
 	fprintf(file, "verdict: %s\n", text);
 	if (blames_recorder(&why->verdict))
 		fputs("(skua is the command that recorded: with fewer events "

@@ -141,11 +141,13 @@ int skua_task_ctx_end(const struct skua_task *self)
 }
 
 /* Call @root. The jobs that it forks belong to the thread, so a fiber that calls stays on its
- * worker meanwhile, as with a context of skua_task_ctx(). */
-static void run(struct fork_join *fj, void (*root)(struct skua_ctx, void *),
-		void *arg)
+ * worker meanwhile, as with a context of skua_task_ctx().
+ * @place: of the thread in the team, or EVENT_NO_PLACE */
+static void run(struct fork_join *fj, uint64_t place,
+		void (*root)(struct skua_ctx, void *), void *arg)
 {
 	struct skua_ctx ctx = fork_join_ctx_owner(fj);
+	struct telemetry *telemetry = fj->team->telemetry;
 	struct worker *worker = current_here();
 	const uint64_t forked_at = worker ? worker->forked_at : 0;
 	struct fork_region region;
@@ -153,8 +155,10 @@ static void run(struct fork_join *fj, void (*root)(struct skua_ctx, void *),
 	if (worker)
 		worker->forked_at = worker->area.counters.tasks_polled;
 	fork_region_begin(&region, fj->team, worker);
+	telemetry_fork(telemetry, EVENT_RUN_BEGIN, (uintptr_t)root, place);
 	root(ctx, arg);
 	BOUNDARY(root);
+	telemetry_fork(telemetry, EVENT_RUN_END, (uintptr_t)root, place);
 	fork_region_end(&region);
 	if (worker)
 		worker->forked_at = forked_at;
@@ -174,7 +178,7 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 		return code;
 	fork_join_init(&fj, &pool->team, 0, job_slots_of(&slots, 0),
 		       slots.count, false, NULL);
-	run(&fj, root, arg);
+	run(&fj, EVENT_NO_PLACE, root, arg);
 	fork_join_destroy(&fj);
 	job_slots_unmap(&slots);
 	return 0;
@@ -193,7 +197,7 @@ static int run_external(struct pool *pool, unsigned group,
 	if (!external)
 		return run_alone(pool, root, arg);
 	team_begin_forking(&pool->team);
-	run(external, root, arg);
+	run(external, external->index, root, arg);
 	team_leave(&pool->team, external);
 	team_pass_on(&pool->team, group); /* F3 */
 	return 0;

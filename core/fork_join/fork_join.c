@@ -7,6 +7,7 @@
 
 #include "core/base/boundary.h"
 #include "core/base/clock.h"
+#include "core/telemetry/telemetry.h"
 #include "probes/counters.h"
 
 /* A thread that waits for a job may run other jobs within each other, up to
@@ -309,7 +310,11 @@ static bool help(struct fork_join *fj, atomic_ptr *slot,
 	if (stolen.more) /* F3 */
 		team_notify(team, fj->group);
 	fj->nested += strange;
+	telemetry_fork(team->telemetry, EVENT_HELP_BEGIN,
+		       (uintptr_t)stolen.job->run, stolen.victim->index);
 	fork_join_run_owner(fj, (void **)(slot + 1), &stolen);
+	telemetry_fork(team->telemetry, EVENT_HELP_END, 0,
+		       stolen.victim->index);
 	fj->nested -= strange;
 	return true;
 }
@@ -386,7 +391,7 @@ static bool sleep_in_join(struct fork_join *fj, atomic_ptr *slot)
 	return team_sleep_end(team, fj->index);
 }
 
-void fork_join_wait_owner(struct fork_join *fj, atomic_ptr *slot)
+static void await_job(struct fork_join *fj, atomic_ptr *slot)
 {
 	bool woken = false;
 	bool done;
@@ -399,4 +404,13 @@ void fork_join_wait_owner(struct fork_join *fj, atomic_ptr *slot)
 			return;
 		woken = sleep_in_join(fj, slot);
 	}
+}
+
+void fork_join_wait_owner(struct fork_join *fj, atomic_ptr *slot)
+{
+	struct telemetry *telemetry = fj->team->telemetry;
+
+	telemetry_fork(telemetry, EVENT_JOIN_BEGIN, 0, fj->index);
+	await_job(fj, slot);
+	telemetry_fork(telemetry, EVENT_JOIN_END, 0, fj->index);
 }

@@ -32,6 +32,7 @@
 #define TEAM_WORDS SUMMARY_WORDS(IDLE_MAX_WORKERS + 1)
 
 struct fork_join;
+struct telemetry;
 
 struct team {
 	/* Constant while the workers run: one for each worker, then one for
@@ -45,6 +46,7 @@ struct team {
 	/* The threads that may have jobs, and those that sleep in a join: one
 	 * line for each group, and one more for the external threads. */
 	struct work_map *map;
+	struct telemetry *telemetry; /* NULL: nothing is reported */
 	unsigned workers;
 	bool pinned; /* each worker has a CPU of its own */
 

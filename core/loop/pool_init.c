@@ -86,6 +86,7 @@ int pool_init(struct pool *pool, const struct config *config,
 		  config->placement.binding == SKUA_BOUND_CPU ||
 			  config->placement.binding == SKUA_BOUND_CORE);
 	pool->team.inject = pool->inject;
+	pool->team.telemetry = &pool->telemetry;
 	pool->telemetry.wait_samples = wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
 	driver_init(&pool->driver, pool->generation, summon, pool);

@@ -276,6 +276,36 @@ void telemetry_job_end(struct worker_telemetry *t)
 	telemetry_state(t, AREA_SEARCHING, clock_now_ns());
 }
 
+/* Does somebody want the events of this runtime? Workers check this once a tick and note it in
+ * recorder.on. */
+static bool records(const struct telemetry *telemetry)
+{
+	uint64_t until_ns = counter_read(&telemetry->area.record_until_ns);
+	uint64_t root_until_ns = root_record_until_ns();
+
+	if (until_ns < root_until_ns)
+		until_ns = root_until_ns;
+	return until_ns > 0 && clock_now_ns() < until_ns;
+}
+
+void telemetry_fork(struct telemetry *telemetry, enum event_kind kind,
+		    uint64_t a, uint64_t b)
+{
+	struct worker_telemetry *t = telemetry_current;
+
+	if (!telemetry)
+		return;
+	if (t && t->shared == telemetry) {
+		if (t->recorder.on)
+			note(t, kind, a, b, (uint32_t)gettid(), 0);
+	} else if (records(telemetry)) {
+		/* All workers may sleep: then none has allocated the ring. */
+		recorder_share(&telemetry->area);
+		recorder_note_shared(&telemetry->area, kind, a, b,
+				     (uint32_t)gettid());
+	}
+}
+
 void telemetry_overflow(struct worker_telemetry *t, uint64_t n)
 {
 	probe_overflow(t->area->index, n);

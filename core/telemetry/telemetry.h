@@ -167,6 +167,16 @@ void telemetry_job(struct worker_telemetry *t, const void *job,
 		   unsigned victim);
 void telemetry_job_end(struct worker_telemetry *t);
 
+/**
+ * telemetry_fork - report what a thread that forks jobs does
+ * @telemetry: of the runtime; NULL: it has none
+ * @kind, @a, @b: EVENT_RUN_BEGIN to EVENT_HELP_END, and their fields
+ *
+ * Threads: any that the runtime waits for before it ends.
+ */
+void telemetry_fork(struct telemetry *telemetry, enum event_kind kind,
+		    uint64_t a, uint64_t b);
+
 void telemetry_overflow(struct worker_telemetry *t, uint64_t n);
 void telemetry_inject(struct worker_telemetry *t, uint64_t n);
 

@@ -10,7 +10,7 @@ source "$(dirname "$0")/checks.sh"
 skua=$build/bpf/skua
 programs=$build/tests/programs
 bench=$build/bench/skua-bench
-for program in "$skua" "$bench" "$programs"/{burst,channels,hog,late,locks,neighbour,sockets}; do
+for program in "$skua" "$bench" "$programs"/{burst,channels,forks,hog,late,locks,neighbour,sockets}; do
 	needs "$program"
 done
 tested=("$skua")
@@ -409,6 +409,26 @@ adds_up sockets
 run why "$scratch/sockets.skua"
 expect sockets narrow
 stop sockets
+
+# It polls no task. How long others have the CPUs changes only the shares.
+start forks "$programs/forks"
+for ((i = 0; i < tries; i++)); do
+	run why -p "${pids[forks]}" --for 1 --json -o "$scratch/forks.skua"
+	expect 'a program that forks' exited 0
+	shows 'd["fork_join"]["jobs"]["count"] > 1' && break
+done
+expect 'a program that forks' shows 'all(f[k]["count"] > 1
+	for f in [d["fork_join"]] for k in ("calls", "jobs", "joins")) and
+	d["fork_join"]["exact"] and sum(d["fork_join"]["callers_ns"].values()) ==
+		d["fork_join"]["calls"]["ns"] and
+	all(d["fork_join"]["callers_ns"][k] > 0 for k in ("alone", "at_joins"))'
+run why "$scratch/forks.skua"
+expect 'a program that forks' narrow
+expect 'a program that forks' grep -qE \
+	'^fork-join: [0-9]+ calls of skua_run\(\) took [0-9.]+ m?s(; 1 began before the recording)?$' \
+	"$scratch/out"
+expect 'a program that forks' out_has 'verdict: callers of skua_run() were '
+stop forks
 
 # It never returns; that it is longer than what any task waited does not need CPUs.
 start endless "$programs/hog" 1 endless

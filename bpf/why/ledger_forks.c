@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* ledger_forks.c - finds the calls of skua_run() in the events (ledger_forks.h) */
+#include <errno.h>
+
+#include "bpf/cli/grow.h"
+#include "bpf/why/ledger_parts.h"
+
+#define MAX_CALLERS 1024u
+
+static uint32_t runtime_of(const struct ledger *l, unsigned track)
+{
+	return trace_source(l->trace, track)->stream.runtime;
+}
+
+static bool is_worker(const struct ledger *l, unsigned track)
+{
+	return trace_source(l->trace, track)->stream.index != TRACE_OUTSIDE;
+}
+
+/* The bit of a place; 0: it is that of a worker. */
+static uint64_t place_bit(const struct ledger *l, uint32_t runtime,
+			  uint32_t place)
+{
+	uint32_t first = l->forks.workers[runtime];
+
+	return place < first || place - first > 63
+		       ? 0
+		       : UINT64_C(1) << (place - first);
+}
+
+void ledger_fork_add(struct ledger_fork_times *times, uint64_t ns)
+{
+	times->count++;
+	times->ns += ns;
+	if (times->longest_ns < ns)
+		times->longest_ns = ns;
+}
+
+/* ---- the time of a caller ------------------------------------------------- */
+
+static bool waits(const struct ledger_fork_caller *caller)
+{
+	return caller->joins > caller->helps;
+}
+
+static void add_span(struct ledger *l, struct ledger_fork_caller *caller,
+		     uint64_t until_ns)
+{
+	struct ledger_forks *f = &l->forks;
+	uint32_t index = (uint32_t)(caller - f->callers);
+	unsigned busy = f->busy[caller->runtime];
+	const struct ledger_fork_span span = {
+		.from_ns = caller->since_ns,
+		.until_ns = until_ns,
+		.caller = index,
+		.part = waits(caller) ? LEDGER_FORK_JOIN
+			: busy > 0    ? LEDGER_FORK_TOGETHER
+				      : LEDGER_FORK_ALONE
+	};
+
+	if (until_ns <= caller->since_ns)
+		return;
+	caller->since_ns = until_ns;
+	if (!grow(&f->spans, sizeof(*f->spans), f->span_count, &f->span_room))
+		l->failed = -ENOMEM;
+	else
+		f->spans[f->span_count++] = span;
+}
+
+/* Count the time of all open calls of a runtime up to @ns. */
+static void count_up_to(struct ledger *l, uint32_t runtime, uint64_t ns)
+{
+	for (size_t i = 0; i < l->forks.caller_count; i++)
+		if (l->forks.callers[i].depth > 0 &&
+		    l->forks.callers[i].runtime == runtime)
+			add_span(l, &l->forks.callers[i], ns);
+}
+
+static void end_join(struct ledger *l, const struct ledger_fork_caller *caller,
+		     uint64_t ns)
+{
+	if (ns > caller->join_ns)
+		ledger_fork_add(&l->forks.joins, ns - caller->join_ns);
+}
+
+static void end_call(struct ledger *l, struct ledger_fork_caller *caller,
+		     uint64_t ns)
+{
+	add_span(l, caller, ns);
+	if (waits(caller))
+		end_join(l, caller, ns);
+	caller->depth = caller->joins = caller->helps = 0;
+	ledger_fork_add(&l->forks.calls,
+			ns > caller->began_ns ? ns - caller->began_ns : 0);
+}
+
+/* ---- callers ---------------------------------------------------------------- */
+
+/* Find a thread; or, if that is not known of the caller in a place, that caller. */
+static struct ledger_fork_caller *find(struct ledger *l, uint32_t runtime,
+				       uint32_t thread, uint32_t place)
+{
+	for (size_t i = 0; i < l->forks.caller_count; i++) {
+		struct ledger_fork_caller *caller = &l->forks.callers[i];
+
+		if (caller->runtime != runtime)
+			continue;
+		if (caller->thread == thread)
+			return caller;
+		if (caller->thread == 0 && caller->depth > 0 &&
+		    caller->place == place) {
+			caller->thread = thread;
+			return caller;
+		}
+	}
+	return NULL;
+}
+
+static struct ledger_fork_caller *add(struct ledger *l, uint32_t runtime,
+				      uint32_t thread)
+{
+	struct ledger_forks *f = &l->forks;
+
+	if (f->caller_count >= MAX_CALLERS)
+		return NULL;
+	if (!grow(&f->callers, sizeof(*f->callers), f->caller_count,
+		  &f->caller_room)) {
+		l->failed = -ENOMEM;
+		return NULL;
+	}
+	f->callers[f->caller_count] =
+		(struct ledger_fork_caller){ .runtime = runtime,
+					     .thread = thread };
+	return &f->callers[f->caller_count++];
+}
+
+static void begin_call(struct ledger *l, struct ledger_fork_caller *caller,
+		       uint32_t place, uint64_t ns)
+{
+	caller->depth = 1;
+	caller->joins = caller->helps = 0;
+	caller->since_ns = caller->began_ns = ns;
+	caller->place = place;
+	caller->places |= place_bit(l, caller->runtime, place);
+}
+
+/* A thread is in a call of which the beginning was not recorded. */
+static struct ledger_fork_caller *infer_call(struct ledger *l, uint32_t runtime,
+					     uint32_t thread, uint32_t place)
+{
+	uint64_t start = trace_about(l->trace)->meta.start.monotonic_ns;
+	uint64_t known = l->forks.known_ns;
+	struct ledger_fork_caller *caller = find(l, runtime, thread, place);
+
+	if (!caller)
+		caller = add(l, runtime, thread);
+	if (!caller)
+		return NULL;
+	begin_call(l, caller, place, known > start ? known : start);
+	l->forks.unseen++;
+	return caller;
+}
+
+/* Has any thread been in that place since events are whole? */
+static bool was_used(const struct ledger *l, uint32_t runtime, uint64_t bit)
+{
+	for (size_t i = 0; i < l->forks.caller_count; i++)
+		if (l->forks.callers[i].runtime == runtime &&
+		    (l->forks.callers[i].places & bit))
+			return true;
+	return false;
+}
+
+/* ---- events ------------------------------------------------------------------- */
+
+static void on_run_begin(struct ledger *l, const struct trace_mark *mark,
+			 struct ledger_fork_caller *caller)
+{
+	if (!caller)
+		caller = add(l, runtime_of(l, mark->track), mark->thread);
+	if (!caller)
+		return;
+	if (caller->depth > 0) {
+		caller->depth++;
+		return;
+	}
+	begin_call(l, caller, mark->place, mark->ns);
+	l->forks.apart += mark->place == EVENT_NO_PLACE;
+}
+
+static void on_run_end(struct ledger *l, const struct trace_mark *mark,
+		       struct ledger_fork_caller *caller)
+{
+	if (caller->depth > 1)
+		caller->depth--;
+	else
+		end_call(l, caller, mark->ns);
+}
+
+/* The begin or end of a join or of help. */
+static void on_wait(struct ledger *l, const struct trace_mark *mark,
+		    struct ledger_fork_caller *caller)
+{
+	bool waited = waits(caller);
+
+	add_span(l, caller, mark->ns);
+	if (mark->number == EVENT_JOIN_BEGIN)
+		caller->joins++;
+	else if (mark->number == EVENT_HELP_BEGIN)
+		caller->helps++;
+	else if (mark->number == EVENT_JOIN_END && caller->joins > 0)
+		caller->joins--;
+	else if (mark->number == EVENT_HELP_END && caller->helps > 0)
+		caller->helps--;
+	if (waited && !waits(caller))
+		end_join(l, caller, mark->ns);
+	else if (!waited)
+		caller->join_ns = mark->ns;
+}
+
+void ledger_on_fork(struct ledger *l, const struct trace_mark *mark)
+{
+	uint32_t runtime = runtime_of(l, mark->track);
+	bool helps = mark->number == EVENT_HELP_BEGIN ||
+		     mark->number == EVENT_HELP_END;
+	/* Of help it is the place of the victim. */
+	uint32_t place = helps ? (uint32_t)EVENT_NO_PLACE : mark->place;
+	struct ledger_fork_caller *caller;
+
+	if (runtime >= LEDGER_FORK_RUNTIMES)
+		return;
+	caller = find(l, runtime, mark->thread, place);
+	if (mark->number == EVENT_RUN_BEGIN) {
+		on_run_begin(l, mark, caller);
+		return;
+	}
+	/* The joins of workers belong to their jobs and polls. */
+	if (!caller || caller->depth == 0) {
+		if (is_worker(l, mark->track) && mark->number != EVENT_RUN_END)
+			return;
+		caller = infer_call(l, runtime, mark->thread, place);
+	}
+	if (!caller)
+		return;
+	if (mark->number == EVENT_RUN_END)
+		on_run_end(l, mark, caller);
+	else
+		on_wait(l, mark, caller);
+}
+
+void ledger_fork_job(struct ledger *l, const struct trace_mark *mark,
+		     bool begins)
+{
+	uint32_t runtime = runtime_of(l, mark->track);
+	uint32_t place = (uint32_t)mark->number;
+	uint64_t bit;
+
+	if (runtime >= LEDGER_FORK_RUNTIMES)
+		return;
+	bit = begins && !mark->partial ? place_bit(l, runtime, place) : 0;
+	if (bit && !was_used(l, runtime, bit))
+		infer_call(l, runtime, 0, place);
+	count_up_to(l, runtime, begins ? mark->ns : mark->end_ns);
+	if (!begins)
+		ledger_fork_add(&l->forks.jobs, mark->end_ns - mark->ns);
+	if (begins)
+		l->forks.busy[runtime]++;
+	else if (l->forks.busy[runtime] > 0)
+		l->forks.busy[runtime]--;
+}
+
+void ledger_fork_gap(struct ledger *l, uint64_t ns)
+{
+	l->forks.lost = true;
+	l->forks.known_ns = ns;
+	for (size_t i = 0; i < l->forks.caller_count; i++) {
+		if (l->forks.callers[i].depth > 0)
+			end_call(l, &l->forks.callers[i], ns);
+		l->forks.callers[i].places = 0;
+	}
+}
+
+void ledger_fork_stop(struct ledger *l, uint64_t ns)
+{
+	for (size_t i = 0; i < l->forks.caller_count; i++)
+		if (l->forks.callers[i].depth > 0)
+			end_call(l, &l->forks.callers[i], ns);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * ledger_forks.h - where the time of calls of skua_run() went
+ *
+ * Events tell when a thread calls skua_run(), when it waits in a join for a job that another
+ * thread has taken, and when workers run jobs that they have taken. No event tells that a job
+ * was forked: a fork that nobody notices costs a few instructions. So a caller is alone in the
+ * time in which no worker of its runtime runs a job, whether there were jobs to take or not.
+ *
+ * A call that began before the recording is known from the first job that was taken from its
+ * thread, from the first join that waited, or from its end.
+ */
+#ifndef SKUA_BPF_LEDGER_FORKS_H
+#define SKUA_BPF_LEDGER_FORKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Each nanosecond of a call belongs to one part. */
+enum ledger_fork_part {
+	LEDGER_FORK_ALONE,    /* the caller ran, and no worker ran a job */
+	LEDGER_FORK_TOGETHER, /* the caller ran, and workers ran jobs */
+	LEDGER_FORK_JOIN, /* the caller waited in a join, and helped nobody */
+	LEDGER_FORK_PREEMPTED, /* it could have run on, but another thread had its CPU */
+	LEDGER_FORK_BLOCKED, /* it slept in the kernel outside of a join, or was stopped */
+	LEDGER_FORK_UNKNOWN, /* switches are missing */
+	LEDGER_FORK_PARTS
+};
+
+/* The activities of a worker meanwhile. */
+enum ledger_fork_worker {
+	LEDGER_FORK_JOB,
+	LEDGER_FORK_POLL,
+	LEDGER_FORK_ASLEEP,
+	LEDGER_FORK_WAKING, /* it was woken, and did not run yet */
+	LEDGER_FORK_SEARCH,
+	LEDGER_FORK_LACKS, /* it could have run on, but another thread had its CPU */
+	LEDGER_FORK_SLEPT, /* it slept in the kernel, in a job or a poll */
+	LEDGER_FORK_UNSEEN,
+	LEDGER_FORK_WORKERS
+};
+
+/* A number of pieces of time. */
+struct ledger_fork_times {
+	uint64_t count, ns, longest_ns;
+};
+
+/**
+ * struct ledger_fork_caller - a thread that calls skua_run()
+ * @thread: 0: not known yet
+ * @places: bits of the places in which it has been, from the first one of outside threads
+ * @depth: number of calls, within each other, that go on
+ * @joins, @helps: number of joins that wait, and of jobs that it runs meanwhile
+ * @since_ns: from when its time is not counted yet; @began_ns: of the outermost call;
+ *            @join_ns: from when it waits without a break
+ */
+struct ledger_fork_caller {
+	uint32_t runtime, thread, place;
+	uint64_t places;
+	unsigned depth, joins, helps;
+	uint64_t since_ns, began_ns, join_ns;
+};
+
+/* A time of a call. @part: LEDGER_FORK_ALONE, TOGETHER or JOIN, before switches are regarded. */
+struct ledger_fork_span {
+	uint64_t from_ns, until_ns;
+	uint32_t caller; /* its index */
+	uint32_t part;
+};
+
+/**
+ * struct ledger_forks - the calls of skua_run() of a recording
+ * @workers: number of workers of each runtime; @busy: of those that run jobs
+ * @known_ns: events are whole from this time on
+ * @calls: those that ended or go on at the end, without calls within calls; @unseen: how many
+ *         of them began before the recording; @apart: how many had no place in the team
+ * @jobs: those that workers have taken from others; @joins: the times in which callers waited
+ * @parts: of the time of the calls
+ * @alone, @rest: what all workers did while callers were alone, and in the rest of the time
+ * @took: wake-ups of workers during calls after which the worker ran a job: the times from
+ *        the wake-up to the job; @in_vain: number of wake-ups after which it slept again
+ * @lost: events are missing
+ */
+#define LEDGER_FORK_RUNTIMES 16u /* further ones are left out */
+struct ledger_forks {
+	struct ledger_fork_caller *callers;
+	size_t caller_count, caller_room;
+	struct ledger_fork_span *spans;
+	size_t span_count, span_room;
+	uint32_t workers[LEDGER_FORK_RUNTIMES];
+	unsigned busy[LEDGER_FORK_RUNTIMES];
+	uint64_t known_ns;
+
+	struct ledger_fork_times calls, jobs, joins, took;
+	uint64_t unseen, apart, in_vain;
+	uint64_t parts[LEDGER_FORK_PARTS];
+	uint64_t alone[LEDGER_FORK_WORKERS], rest[LEDGER_FORK_WORKERS];
+	bool lost;
+};
+
+/* ledger_fork_part_name, ledger_fork_worker_name - return the name of a part, such as "alone" */
+/* ledger_fork_add - count a piece of time */
+void ledger_fork_add(struct ledger_fork_times *times, uint64_t ns);
+
+const char *ledger_fork_part_name(unsigned part);
+const char *ledger_fork_worker_name(unsigned part);
+
+#endif
