@@ -271,7 +271,7 @@ static error_t set_value(const struct args_option *option, char *options,
 	case ARGS_TIME:
 		return args_time(name, text, (uint64_t)option->max, field);
 	default:
-		return option->parse(options, text);
+		return option->parse(field, text);
 	}
 }
 
@@ -281,6 +281,14 @@ static int key_of(const struct args_option *option, unsigned i)
 	return option->key ? option->key : FIRST_KEY + (int)i;
 }
 
+error_t args_add_path(void *files, char *path)
+{
+	struct args_files *to = files;
+
+	to->paths[to->count++] = path;
+	return 0;
+}
+
 static error_t set_file(const struct table_input *in, char *text)
 {
 	const char **file = (const char **)(in->options + in->verb->file);
@@ -288,7 +296,7 @@ static error_t set_file(const struct table_input *in, char *text)
 	unsigned bracket = doc[0] == '['; /* its other bracket is at the end */
 
 	if (in->verb->add_file)
-		return in->verb->add_file(in->options, text);
+		return in->verb->add_file(file, text);
 	if (*file)
 		return args_refuse("unexpected argument '%s'; allowed: one "
 				   "%.*s",

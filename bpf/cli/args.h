@@ -94,7 +94,7 @@ struct args_option {
 	double min, max;
 	/* @options: the verb's struct. Return: 0, or what args_refuse()
 	 * returned. */
-	error_t (*parse)(void *options, char *text);
+	error_t (*parse)(void *field, char *text);
 };
 
 /* Options of several verbs. Each sets the field of its name: uint64_t pid,
@@ -152,7 +152,7 @@ struct args_option {
  * @doc: text of --help
  * @file_doc: name of the argument that is no option, such as "[FILE]"; NULL: there is none
  * @file: offset of the const char * that receives it
- * @add_file: called for each such argument, instead of setting @file
+ * @add_file: called for each such argument, with the address of that field
  * @check: called after the last option, to refuse combinations; NULL: all are allowed
  * @options: ends with an entry without a name
  * @more: further options, which set fields of @more_options; --help shows them below
@@ -162,13 +162,22 @@ struct args_verb {
 	const char *doc;
 	const char *file_doc;
 	size_t file;
-	error_t (*add_file)(void *options, char *text);
+	error_t (*add_file)(void *file, char *text);
 	error_t (*check)(void *options);
 	const struct args_option *options;
 	const struct args_option *more;
 	const char *more_header;
 	void *more_options;
 };
+
+/* The arguments that are no options. @paths: has room for all arguments */
+struct args_files {
+	const char **paths;
+	size_t count;
+};
+
+/* args_add_path - as args_verb.add_file, add an argument to a struct args_files */
+error_t args_add_path(void *files, char *path);
 
 /* Initializers of struct args_verb: the argument that is no option and its
  * field; the options. */

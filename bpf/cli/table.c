@@ -156,6 +156,14 @@ void table_count(struct table *table, uint64_t number)
 	table_add(table, "%s", text_count(text, number));
 }
 
+void table_rank(struct table *table, uint32_t rank)
+{
+	if (rank == UINT32_MAX)
+		table_add(table, "-");
+	else
+		table_add(table, "%" PRIu32, rank);
+}
+
 static size_t column_width(const struct table *table, unsigned column)
 {
 	size_t width = text_width(table->titles[column]);

@@ -37,6 +37,9 @@ void table_add(struct table *table, const char *format, ...)
 /* table_count - add a number as the next cell, as 1,234,567 */
 void table_count(struct table *table, uint64_t number);
 
+/* table_rank - add the rank of a process in its MPI job; UINT32_MAX: "-", it has none */
+void table_rank(struct table *table, uint32_t rank);
+
 /* table_print - print the titles and all rows, and free the memory */
 void table_print(FILE *file, struct table *table);
 

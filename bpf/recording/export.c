@@ -26,12 +26,10 @@ static const struct format formats[] = {
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
-/* @files: has room for all arguments */
 struct options {
 	const struct format *format;
 	const char *out;
-	const char **files;
-	size_t count;
+	struct args_files files;
 };
 
 static error_t parse_format(void *input, char *name)
@@ -49,14 +47,6 @@ static error_t parse_format(void *input, char *name)
 			   name);
 }
 
-static error_t add_file(void *input, char *path)
-{
-	struct options *options = input;
-
-	options->files[options->count++] = path;
-	return 0;
-}
-
 static error_t check(void *input)
 {
 	const struct options *options = input;
@@ -64,7 +54,7 @@ static error_t check(void *input)
 	if (!options->format)
 		return args_refuse("--format is needed; allowed: perfetto "
 				   "chrome summary");
-	if (options->count == 0)
+	if (options->files.count == 0)
 		return args_refuse("a FILE is needed; allowed: one that skua "
 				   "record has written");
 	return 0;
@@ -75,7 +65,8 @@ static const struct args_verb verb = {
 	       "programs, or into a table. Several, such as those of the "
 	       "ranks of an MPI job, become one timeline",
 	.file_doc = "FILE...",
-	.add_file = add_file,
+	.add_file = args_add_path,
+	.file = offsetof(struct options, files),
 	.check = check,
 	ARGS_OPTIONS(
 		{ .name = "format",
@@ -131,8 +122,8 @@ static bool is_input(const struct options *options)
 
 	if (stat(options->out, &out) != 0)
 		return false;
-	for (size_t i = 0; i < options->count; i++)
-		if (stat(options->files[i], &file) == 0 &&
+	for (size_t i = 0; i < options->files.count; i++)
+		if (stat(options->files.paths[i], &file) == 0 &&
 		    file.st_dev == out.st_dev && file.st_ino == out.st_ino)
 			return true;
 	return false;
@@ -172,7 +163,8 @@ static int convert(const struct options *options)
 {
 	struct trace_set set;
 	struct skua_error err;
-	int code = trace_set_open(&set, options->files, options->count, &err);
+	int code = trace_set_open(&set, options->files.paths,
+				  options->files.count, &err);
 
 	if (code == 0 && options->format->timeline)
 		code = trace_set_align(&set, &err);
@@ -191,16 +183,16 @@ static int convert(const struct options *options)
 
 int verb_export(int argc, char **argv)
 {
-	struct options options = { .files = calloc((size_t)argc,
-						   sizeof(char *)) };
+	struct options options = { .files.paths = calloc((size_t)argc,
+							 sizeof(char *)) };
 	int code = EXIT_USAGE;
 
-	if (!options.files) {
+	if (!options.files.paths) {
 		fprintf(stderr, "skua export: %s\n", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
 	if (args_parse_verb(&verb, "export", argc, argv, &options) == 0)
 		code = convert(&options);
-	free(options.files);
+	free(options.files.paths);
 	return code;
 }

@@ -49,13 +49,6 @@ static error_t check(void *input)
 	return pick_check(&options->pick);
 }
 
-static error_t parse_pid(void *input, char *text)
-{
-	struct options *options = input;
-
-	return pick_add(&options->pick, text);
-}
-
 static error_t parse_condition(void *input, char *text)
 {
 	struct options *options = input;
@@ -95,7 +88,8 @@ static const struct args_verb verb = {
 		  .arg = "PID[,PID...]",
 		  .doc = "The processes (default: the only one that uses skua)",
 		  .value = ARGS_OTHER,
-		  .parse = parse_pid },
+		  .parse = pick_add,
+		  .field = offsetof(struct options, pick) },
 		ARGS_FLAG_OF(struct options, "switches", switches,
 			     "Also record when the kernel takes CPUs from "
 			     "threads of the process, and for which threads; "

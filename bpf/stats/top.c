@@ -46,13 +46,6 @@ struct watch {
 
 /* ---- options --------------------------------------------------------------- */
 
-static error_t parse_pid(void *input, char *text)
-{
-	struct options *options = input;
-
-	return pick_add(&options->pick, text);
-}
-
 static error_t check(void *input)
 {
 	const struct options *options = input;
@@ -87,7 +80,8 @@ static const struct args_verb verb = {
 		       .doc = "The processes (default: the only one that uses "
 			      "skua; if there are several, list them)",
 		       .value = ARGS_OTHER,
-		       .parse = parse_pid }),
+		       .parse = pick_add,
+		       .field = offsetof(struct options, pick) }),
 };
 
 /* ---- intervals ------------------------------------------------------------- */

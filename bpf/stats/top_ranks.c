@@ -120,13 +120,9 @@ static void add_process(struct table *table, const struct top_process *process,
 			const struct sum *sum,
 			const struct top_runtime *busiest, bool line_art)
 {
-	uint32_t rank = target_rank(process->target);
 	char comm[TARGET_NAME];
 
-	if (rank == TARGET_NO_RANK)
-		table_add(table, "-");
-	else
-		table_add(table, "%" PRIu32, rank);
+	table_rank(table, target_rank(process->target));
 	table_add(table, "%d", target_pid(process->target));
 	target_comm(process->target, comm);
 	table_add(table, "%s", comm);

@@ -25,8 +25,10 @@ static bool has(const struct pick *pick, uint64_t pid)
 	return false;
 }
 
-error_t pick_add(struct pick *pick, char *text)
+error_t pick_add(void *to, char *text)
 {
+	struct pick *pick = to;
+
 	for (char *word; (word = strsep(&text, ","));) {
 		uint64_t pid;
 		error_t code =

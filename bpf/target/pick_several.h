@@ -29,9 +29,9 @@ struct pick {
 	uint64_t job;
 };
 
-/* pick_add - add the processes of an argument of --pid, such as "12" or "12,13"; call
- * it only from a parser. Changes @text. Return: 0, or what args_refuse() returned */
-error_t pick_add(struct pick *pick, char *text);
+/* pick_add - as args_option.parse, add the processes of an argument of --pid, such as "12" or
+ * "12,13", to a struct pick. Changes @text. Return: 0, or what args_refuse() returned */
+error_t pick_add(void *pick, char *text);
 
 /* pick_check - refuse --job with --pid; call it only from a parser. Return: as
  * pick_add() */

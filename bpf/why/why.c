@@ -23,7 +23,6 @@
 #define MAX_SLOWEST   UINT64_C(1000)
 #define MAX_BYTES     (UINT64_C(1) << 30) /* of a recording */
 
-/* @files: has room for all arguments */
 struct options {
 	uint64_t pid;
 	double seconds;
@@ -31,32 +30,23 @@ struct options {
 	uint64_t slower_than_ns;
 	const char *type;
 	const char *out;
-	const char **files;
-	size_t count;
+	struct args_files files;
 	bool json;
 	bool off_cpu;
 };
 
 /* ---- options ------------------------------------------------------------- */
 
-static error_t add_file(void *input, char *path)
-{
-	struct options *options = input;
-
-	options->files[options->count++] = path;
-	return 0;
-}
-
 static error_t check(void *input)
 {
 	struct options *options = input;
 
-	if (options->count > 0 &&
+	if (options->files.count > 0 &&
 	    (options->pid || options->out || options->seconds > 0))
 		return args_refuse("both a FILE and an option for recording; "
 				   "allowed: a FILE, or --pid, --for and "
 				   "--output");
-	if (options->off_cpu && (options->count > 0 || options->out))
+	if (options->off_cpu && (options->files.count > 0 || options->out))
 		return args_refuse(
 			"--off-cpu needs a live process, and records "
 			"nothing; allowed: --pid");
@@ -73,7 +63,8 @@ static const struct args_verb verb = {
 	       "record has written; several, such as those of the ranks of an "
 	       "MPI job, are shown together",
 	.file_doc = "[FILE...]",
-	.add_file = add_file,
+	.add_file = args_add_path,
+	.file = offsetof(struct options, files),
 	.check = check,
 	ARGS_OPTIONS(
 		ARGS_FOR(struct options, MIN_SECONDS, MAX_SECONDS,
@@ -197,9 +188,9 @@ static int judge(const struct options *options, const struct trace_part *part,
 	why->trace = part->trace;
 	why->type = options->type;
 	why->label = part->label;
-	if (options->count > 1)
+	if (options->files.count > 1)
 		snprintf(why->where, sizeof(why->where), " of %s", part->label);
-	if (options->count > 0 && !offcpu_any(trace_offcpu(why->trace))) {
+	if (options->files.count > 0 && !offcpu_any(trace_offcpu(why->trace))) {
 		why->source = WHY_NOTHING;
 		snprintf(why->missing, sizeof(why->missing),
 			 "it was not recorded with --switches");
@@ -285,11 +276,14 @@ static int look(const struct options *options, const char *path,
 	struct skua_error err;
 	int code;
 
-	if (trace_set_open(&set, options->count > 0 ? options->files : &path,
-			   options->count > 0 ? options->count : 1, &err)) {
+	if (trace_set_open(&set,
+			   options->files.count > 0 ? options->files.paths
+						    : &path,
+			   options->files.count > 0 ? options->files.count : 1,
+			   &err)) {
 		fprintf(stderr, ARGS_PROGRAM " why: %s: %s\n",
-			options->count > 0 && set.bad ? set.bad
-						      : "the recording",
+			options->files.count > 0 && set.bad ? set.bad
+							    : "the recording",
 			err.text);
 		code = EXIT_FAILED;
 	} else if (set.count > 1) {
@@ -323,7 +317,7 @@ static int run(const struct options *options)
 
 	if (options->off_cpu)
 		return show_blocked(options);
-	if (options->count == 0)
+	if (options->files.count == 0)
 		code = record(options, &r, &why);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r.writer.fd);
 	if (code == EXIT_OK)
@@ -335,15 +329,15 @@ static int run(const struct options *options)
 
 int verb_why(int argc, char **argv)
 {
-	struct options options = {
-		.slowest = 10, .files = calloc((size_t)argc, sizeof(char *))
-	};
+	struct options options = { .slowest = 10,
+				   .files.paths = calloc((size_t)argc,
+							 sizeof(char *)) };
 	int code = EXIT_USAGE;
 
-	if (!options.files)
+	if (!options.files.paths)
 		return complain(strerror(ENOMEM));
 	if (args_parse_verb(&verb, "why", argc, argv, &options) == 0)
 		code = run(&options);
-	free(options.files);
+	free(options.files.paths);
 	return code;
 }

@@ -35,10 +35,7 @@ static void add_row(struct table *table, const struct why *why)
 	const struct ledger_type *all = &why->verdict.types[0];
 	double unit_ns;
 
-	if (about->origin.rank == TRACE_NO_RANK)
-		table_add(table, "-");
-	else
-		table_add(table, "%" PRIu32, about->origin.rank);
+	table_rank(table, about->origin.rank);
 	table_add(table, "%" PRIu32, about->meta.pid);
 	table_add(table, "%.16s", about->meta.program);
 	table_count(table, about->lost);
