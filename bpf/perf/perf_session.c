@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
+#include "bpf/cli/descriptors.h"
 #include "bpf/stats/figures.h"
 #include "bpf/cli/clock.h"
 #include "bpf/perf/perf.h"
@@ -101,18 +101,6 @@ static int find_workers(struct perf_session *session)
 	return err;
 }
 
-/* Raise the limit of open files: each event of each worker takes a
- * descriptor. */
-static void allow_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Open the counters of each worker. Threads that have ended are skipped; any
  * other error stops the loop, as it would hit each thread. */
 static int open_groups(struct perf_session *session)
@@ -149,7 +137,7 @@ int perf_open(struct perf_session *session, struct target *target,
 					  .names = names,
 					  .count = count };
 	target_comm(target, session->comm);
-	allow_descriptors();
+	descriptors_raise(); /* each event of each worker takes one */
 	err = find_workers(session);
 	if (err == 0)
 		err = open_groups(session);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bpf/cli/args.h"
+#include "bpf/cli/descriptors.h"
 #include "bpf/cli/grow.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/target/pick_process.h"
@@ -202,10 +203,12 @@ static int open_started(struct picked *out, const char *verb,
 		if (opened && opened != -EACCES && opened != -ENOENT &&
 		    opened != -ESRCH && opened != -ECHILD)
 			complain(verb, target_reason(target));
-		if (opened)
-			target_close(target);
-		else
+		if (!opened)
 			code = picked_add(out, verb, target);
+		else
+			target_close(target);
+		if (opened == -EMFILE)
+			code = EXIT_FAILED;
 	}
 	return code;
 }
@@ -272,6 +275,7 @@ int pick_several(struct picked *out, const char *verb, const struct pick *pick)
 {
 	int code;
 
+	descriptors_raise(); /* each process takes several */
 	code = pick->job ? open_job(out, verb, (pid_t)pick->job)
 			 : open_named(out, verb, pick);
 	if (out->count > 0)

@@ -7,6 +7,7 @@
  * could read another process that has received the same number, or another
  * program that the process has executed.
  */
+#include "bpf/cli/descriptors.h"
 #include "bpf/target/target.h"
 
 #include <dirent.h>
@@ -162,6 +163,14 @@ static bool use_other_thread(struct target *target)
 	return found;
 }
 
+static int fail_descriptors(struct target *target)
+{
+	return target_fail(&target->complaint, -EMFILE,
+			   "process %d cannot be read: this command may open "
+			   "only %ju files; raise the hard limit: ulimit -Hn",
+			   target->pid, descriptors_limit());
+}
+
 static int open_folder(struct target *target)
 {
 	char path[32];
@@ -169,6 +178,8 @@ static int open_folder(struct target *target)
 
 	snprintf(path, sizeof(path), "/proc/%d", target->pid);
 	target->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (target->folder < 0 && errno == EMFILE)
+		return fail_descriptors(target);
 	if (target->folder < 0 && errno != ENOENT)
 		return target_fail(&target->complaint, -errno, "%s: %s", path,
 				   strerror(errno));
@@ -176,6 +187,8 @@ static int open_folder(struct target *target)
 		return fail_nothing(target);
 	target->memory_folder = target->folder;
 	code = target_proc_status(target->folder, &target->status);
+	if (code == -EMFILE)
+		return fail_descriptors(target);
 	if (code == -EILSEQ)
 		return target_fail(&target->complaint, -ESRCH,
 				   "%s/status has an unknown format", path);
@@ -201,6 +214,8 @@ static int open_memory(struct target *target)
 		openat(target->memory_folder, "mem", O_RDONLY | O_CLOEXEC);
 	if (target->memory_fd >= 0)
 		return 0;
+	if (errno == EMFILE)
+		return fail_descriptors(target);
 	if (errno != EACCES && errno != EPERM)
 		return fail_nothing(target);
 	target_proc_denied(target->folder, target->pid, &target->complaint);
@@ -220,6 +235,8 @@ int target_read_maps(struct target *target)
 				 MAPS_COST * target->maps_bytes))
 		return judge(target, -EFBIG);
 	text = target_proc_read(target->memory_folder, "maps");
+	if (!text && errno == EMFILE)
+		return fail_descriptors(target);
 	if (!text && (errno == EACCES || errno == EPERM)) {
 		target_proc_denied(target->folder, target->pid,
 				   &target->complaint);
