@@ -252,15 +252,31 @@ static int watch_on(struct watch *watch)
 	return code;
 }
 
-static bool has_runtime(const struct watch *watch)
+/* Say which processes one interval did not show. Return: their number. */
+static size_t say_missing(const struct watch *watch)
 {
-	for (size_t i = 0; i < watch->count; i++)
-		if (watch->processes[i].count > 0)
-			return true;
-	return false;
+	size_t missing = 0;
+
+	for (size_t i = 0; i < watch->count; i++) {
+		const struct top_process *process = &watch->processes[i];
+
+		if (!process->gone && process->count > 0)
+			continue;
+		missing++;
+		if (process->gone)
+			fprintf(stderr, ARGS_PROGRAM " top: %s\n",
+				target_reason(process->target));
+		else
+			fprintf(stderr,
+				ARGS_PROGRAM " top: process %d has skua in it, "
+					     "but no runtime now\n",
+				target_pid(process->target));
+	}
+	return missing;
 }
 
-/* Print the reason for an error. Return: an exit code. */
+/* Print the reason for an error. A process that --pid names must be shown, but ranks of a job
+ * may end. Return: an exit code. */
 static int conclude(const struct watch *watch, int code)
 {
 	if (ferror(stdout)) /* args_flush() prints the error */
@@ -271,12 +287,12 @@ static int conclude(const struct watch *watch, int code)
 					: target_reason(watch->failed));
 		return EXIT_FAILED;
 	}
-	if (code == 0 && watch->options->once && !has_runtime(watch)) {
-		fprintf(stderr,
-			ARGS_PROGRAM " top: process %d has skua in it, but no "
-				     "runtime now\n",
-			target_pid(watch->processes[0].target));
-		return EXIT_FAILED;
+	if (code == 0 && watch->options->once) {
+		size_t missing = say_missing(watch);
+
+		if (missing == watch->count ||
+		    (missing > 0 && !watch->options->pick.job))
+			return EXIT_FAILED;
 	}
 	return EXIT_OK;
 }
