@@ -277,6 +277,11 @@ static void print_all(FILE *file, const struct why *why, size_t most)
 		ledger_say_verdict(&why->ledger, &why->verdict, text,
 				   sizeof(text));
 	fprintf(file, "verdict: %s\n", text);
+	if (why->ledger.count == 0 && why->ledger.forks.calls.count == 0)
+		fputs("(a call of skua_run() that began before the recording is "
+		      "seen when it ends, when a worker takes a job of it, or "
+		      "when it waits in a join)\n",
+		      file);
 	if (blames_recorder(&why->verdict))
 		fputs("(skua is the command that recorded: with fewer events "
 		      "it needs less of a CPU)\n",
