@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "bpf/cli/args.h"
+#include "bpf/cli/sorted.h"
 #include "bpf/target/pick_process.h"
 #include "bpf/verbs.h"
+#include "bpf/waits/waits.h"
 
 #define MAX_ATTEMPTS  20u
 #define SPAWNED_SHIFT 16
@@ -168,6 +170,72 @@ static void read_table(struct reader *reader,
 							 tasks_left_out));
 }
 
+static int compare_addresses(const void *a, const void *b)
+{
+	return compare_numbers(((const struct area_task *)a)->task,
+			       ((const struct area_task *)b)->task);
+}
+
+/* Does it wait, for something that the table does not tell? */
+static bool waits_unknown(const struct area_task *task)
+{
+	return task->state == AREA_TASK_WAITING &&
+	       (task->wait == AREA_WAIT_WAKER || task->wait == AREA_WAIT_NONE);
+}
+
+/* Note the wait of a task, as the table does if it knows it. */
+static void note_wait(struct area_task *task, const struct target_wait *wait)
+{
+	task->what = wait->armed.object;
+	switch (wait->verb.kind) {
+	case AREA_WAITS_NOTHING:
+		task->what = 0;
+		break;
+	case AREA_WAITS_JOIN:
+		task->wait = AREA_WAIT_JOIN;
+		break;
+	case AREA_WAITS_GROUP:
+		task->wait = AREA_WAIT_GROUP;
+		break;
+	case AREA_WAITS_TIME:
+		task->wait = AREA_WAIT_TIMER;
+		task->what = wait->armed.amount;
+		break;
+	default:
+		task->wait = TASKS_WAIT_KIND + wait->verb.kind;
+		break;
+	}
+}
+
+/* Find what tasks wait for that the library wakes: the table knows only that they have a
+ * waker. */
+static int add_waits(struct target *target, struct tasks *tasks)
+{
+	struct waits waits;
+	unsigned unknown = 0;
+	int code;
+
+	for (unsigned i = 0; i < tasks->count; i++)
+		unknown += waits_unknown(&tasks->list[i]);
+	if (unknown == 0)
+		return 0;
+	qsort(tasks->list, tasks->count, sizeof(*tasks->list),
+	      compare_addresses);
+	code = waits_read(target, &waits);
+	for (uint32_t i = 0; code == 0 && i < waits.waiter_count; i++) {
+		const struct waits_waiter *waiter = &waits.waiters[i];
+		size_t n = SORTED_UP_TO(tasks->list, tasks->count, task,
+					waiter->party.task);
+		struct area_task *task = n > 0 ? &tasks->list[n - 1] : NULL;
+
+		if (task && task->task == waiter->party.task && !waiter->done &&
+		    waits_unknown(task))
+			note_wait(task, &waiter->wait);
+	}
+	waits_free(&waits);
+	return code;
+}
+
 static int read_tasks(struct target *target,
 		      const struct target_runtime *runtime, struct tasks *out)
 {
@@ -183,6 +251,8 @@ static int read_tasks(struct target *target,
 	if (!reader.code)
 		read_counts(&reader, runtime, out);
 	read_table(&reader, runtime, out);
+	if (!reader.code)
+		reader.code = add_waits(target, out);
 	target_free_snapshot(&snapshot);
 	if (reader.code) {
 		free(out->list);

@@ -11,6 +11,10 @@
 /* An upper bound: no version of the library has more slots. */
 #define TASKS_MAX 65536u
 
+/* In a struct area_task of a list, also this and an enum area_wait_kind is a wait: what the
+ * task waits for, whose address is in what. */
+#define TASKS_WAIT_KIND UINT64_C(1000)
+
 /**
  * struct tasks - the tasks of a runtime at one moment
  * @at_ns: that moment, by CLOCK_MONOTONIC

@@ -8,9 +8,19 @@
 
 #include "bpf/cli/json.h"
 #include "bpf/cli/sorted.h"
+#include "bpf/target/wait_kind.h"
 #include "bpf/tasks/tasks.h"
 
 #define EACH_MAX 1000u
+
+static const char *wait_for_kind(uint32_t kind)
+{
+	static char texts[AREA_WAITS_COUNT][48];
+
+	snprintf(texts[kind], sizeof(texts[kind]), "waits for %s",
+		 wait_kind_name(kind));
+	return texts[kind];
+}
 
 const char *tasks_doing(const struct area_task *task)
 {
@@ -31,6 +41,9 @@ const char *tasks_doing(const struct area_task *task)
 		return task->wait == AREA_WAIT_TIMER ? "done, timer left"
 						     : "done, waker left";
 	default:
+		if (task->wait >= TASKS_WAIT_KIND)
+			return wait_for_kind(
+				(uint32_t)(task->wait - TASKS_WAIT_KIND));
 		return waits[task->wait];
 	}
 }
@@ -75,7 +88,7 @@ static double seconds(const struct tasks *tasks, uint64_t since_ns)
 
 static void print_kinds(struct target *target, const struct tasks *tasks)
 {
-	printf("%8s  %-28s %-24s %12s\n", "tasks", "type", "state",
+	printf("%8s  %-28s %-30s %12s\n", "tasks", "type", "state",
 	       "for up to s");
 	for (unsigned i = 0, end; i < tasks->count; i = end) {
 		const struct area_task *first = &tasks->list[i];
@@ -85,14 +98,14 @@ static void print_kinds(struct target *target, const struct tasks *tasks)
 		     end < tasks->count && same_kind(first, &tasks->list[end]);)
 			end++;
 		target_name(target, first->type, first->poll, name);
-		printf("%8u  %-28s %-24s %12.1f\n", end - i, name,
+		printf("%8u  %-28s %-30s %12.1f\n", end - i, name,
 		       tasks_doing(first), seconds(tasks, first->since_ns));
 	}
 }
 
 static void print_each(struct target *target, const struct tasks *tasks)
 {
-	printf("\n%-18s %-20s %-22s %8s  %-18s %s\n", "task", "type", "state",
+	printf("\n%-18s %-20s %-30s %8s  %-18s %s\n", "task", "type", "state",
 	       "age s", "waits for", "spawned in");
 	for (unsigned i = 0; i < tasks->count && i < EACH_MAX; i++) {
 		const struct area_task *task = &tasks->list[i];
@@ -107,7 +120,7 @@ static void print_each(struct target *target, const struct tasks *tasks)
 					 1e9);
 		else if (waited_for(task))
 			snprintf(what, sizeof(what), "0x%" PRIx64, task->what);
-		printf("0x%-16" PRIx64 " %-20s %-22s %8.1f  %-18s %s\n",
+		printf("0x%-16" PRIx64 " %-20s %-30s %8.1f  %-18s %s\n",
 		       task->task, name, tasks_doing(task),
 		       seconds(tasks, task->spawned_ns), what, place);
 	}

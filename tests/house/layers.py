@@ -101,7 +101,7 @@ ROOMS = {
     "programs": "",
     "target": "cli",
     "stats": "cli target",
-    "tasks": "cli target",
+    "tasks": "cli target waits",
     "topo": "cli",
     "perf": "cli target stats",
     "metrics": "cli target stats",

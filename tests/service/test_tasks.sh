@@ -82,6 +82,31 @@ expect 'dropped' out_has 'waits for a waker'
 kill "$pid"
 wait "$pid" 2>/dev/null
 
+# waits_for TEXT PROGRAM [ARG...] - a program is shown with a task that waits for that
+waits_for()
+{
+	local text=$1 program
+	program=$(built "tests/programs/$2") || exit
+	mkfifo "$scratch/waits"
+	SKUA_TRACK_TASKS=1 "$program" "${@:3}" <"$scratch/waits" >"$scratch/log" &
+	pid=$!
+	exec {drop}>"$scratch/waits"
+	until_shown "$pid" "$text"
+	# The address of the object
+	until_shown "$pid" "\"state\":\"$text\"" --json
+	expect "$text" test "$(grep -o "\"state\":\"$text\"[^}]*" "$scratch/out" |
+		grep -c '"waits_for":0')" = 0
+	exec {drop}>&-
+	rm "$scratch/waits"
+	kill "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+}
+
+# Objects of the library: the table itself knows only of a waker.
+waits_for 'waits for mutex' locks kept
+waits_for 'waits for channel, to receive' channels starved
+waits_for 'waits for descriptor, to read' sockets slow
+
 # Without the table: the number, and what to do; the log says that too.
 "$hangs" leak 2>"$scratch/log" &
 pid=$!
