@@ -3,14 +3,19 @@
  * files.h - operations on files, which the kernel or the blocking pool carries out
  *
  * An operation is a wait (core/wait/wait.h) whose amount is the address of a struct
- * skua_file_op. It is armed from its submission to the ring until a worker, or a thread
- * that submits, takes its completion. That thread notes the result, and grants the wait.
+ * skua_file_op. It is armed until a worker, or a thread that submits, takes its completion.
+ * That thread notes the result, and grants the wait.
  *
- * No step takes an armed wait back: the kernel uses the buffer. A step that is told to give
- * up asks the kernel to stop, once, and waits on. So the operation, and the wait, stay in
- * place until the completion was taken. The request names the wait by its address. It
- * cannot meet a later operation at the same address, because the kernel acts on it before
- * uring_cancel() returns, and the step is part of this operation.
+ * An operation begins in a queue. The thread that queues it also submits the queue to the ring,
+ * unless another thread does, which then looks again. So no thread waits for the system call
+ * of another one. Writes may stay in the queue, for a time that files.c limits, so that the
+ * worker submits several at once. Until they are submitted, a step may take them back.
+ *
+ * No step takes back an armed wait that the ring has: the kernel uses the buffer. A step that
+ * is told to give up asks the kernel to stop, once, and waits on. So the operation, and the
+ * wait, stay in place until the completion was taken. The request names the wait by its
+ * address. It cannot meet a later operation at the same address, because the kernel acts on it
+ * before uring_cancel() returns, and the step is part of this operation.
  *
  * The ring is made at the first operation, and stays. A runtime without one, as on kernels
  * that refuse it, uses the blocking pool, also for an operation that the ring declines.
@@ -29,11 +34,17 @@ struct files {
 	/* The address of the ring; 0: no operation yet; FILES_NO_RING. Writer: the
 	 * thread with the lock, once. Readers: any. */
 	atomic_u64 ring;
+	/* Held while the ring is made, and while the ring is handed operations and requests
+	 * to stop one. Taken before the list lock. */
 	struct pi_lock lock;
 	/* The operations that are in the ring. Its list lock also excludes threads that
-	 * take completions from each other. */
+	 * take completions from each other, and guards the two fields that follow. */
 	struct skua_waiters waiters;
+	/* The operations that wait for the ring, and whether a thread hands them over. */
+	struct skua_waiters queued;
+	bool submitting;
 	/* Constant. */
+	atomic_u64 *due_ns; /* pool.submit_due_ns; written with the list lock */
 	struct driver *driver;
 	const struct config *config;
 };
@@ -49,7 +60,7 @@ struct files {
 extern const struct wait_verb files_verb __attribute__((visibility("hidden")));
 
 /* files_init - @files is zeroed */
-void files_init(struct files *files, struct driver *driver,
+void files_init(struct files *files, struct driver *driver, atomic_u64 *due_ns,
 		const struct config *config);
 
 /* files_close - no operation is in progress, and none will be */
@@ -58,6 +69,10 @@ void files_close(struct files *files);
 /* files_has_ring - is there a ring? Makes it at the first call. Threads: any that may
  * use the runtime. */
 bool files_has_ring(struct files *files);
+
+/* files_submit - hand queued operations to the ring, unless another thread does. Threads:
+ * any. */
+void files_submit(struct files *files);
 
 /* files_reap - take completions, and grant their waits. Threads: any. */
 void files_reap(struct files *files);

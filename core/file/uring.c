@@ -9,16 +9,14 @@
 #include <fcntl.h>
 #include <liburing.h>
 
+#include "core/base/atomic.h"
 #include "core/base/memory.h"
-#include "core/os/pi_lock.h"
 
-/* There is one submission at a time. The kernel keeps the completions that do not fit
- * into its queue until it is read. */
-#define SUBMISSIONS 32u
+/* The kernel keeps the completions that do not fit into its queue until it is read. */
+#define SUBMISSIONS (2 * URING_SUBMIT_MAX)
 #define COMPLETIONS 1024u
 
 struct uring {
-	struct pi_lock lock; /* of the submission queue */
 	struct io_uring ring;
 	const struct skua_allocator *allocator;
 };
@@ -39,7 +37,6 @@ int uring_create(struct uring **out, const struct skua_allocator *allocator)
 
 	if (!uring)
 		return -ENOMEM;
-	pi_lock_init(&uring->lock);
 	uring->allocator = allocator;
 	code = io_uring_queue_init_params(SUBMISSIONS, &uring->ring, &params);
 	if (code < 0) {
@@ -95,8 +92,8 @@ static void prepare(struct io_uring_sqe *sqe, const struct skua_file_op *op)
 	}
 }
 
-/* Submit what is queued. Return: 0; a negative errno: some of it is still queued. */
-static int flush_locked(struct uring *uring)
+/* Submit what is in the queue; after an error, some of it stays there. */
+static void flush(struct uring *uring)
 {
 	int code = 0;
 
@@ -104,56 +101,49 @@ static int flush_locked(struct uring *uring)
 	 * says so; the loop repeats for those that follow. */
 	while (code >= 0 && io_uring_sq_ready(&uring->ring) > 0)
 		code = io_uring_submit(&uring->ring);
-	return code < 0 ? code : 0;
 }
 
-static int submit_locked(struct uring *uring, const struct skua_file_op *op,
-			 uint64_t tag)
+/* Make operations that the kernel has not taken do nothing: they cannot be taken back. */
+static void void_all(struct io_uring_sqe *const *sqes, unsigned count)
 {
-	int code = flush_locked(uring); /* of the case below */
-	struct io_uring_sqe *sqe;
-
-	if (code)
-		return code;
-	sqe = io_uring_get_sqe(&uring->ring);
-	prepare(sqe, op);
-	sqe->user_data = tag;
-	code = flush_locked(uring);
-	if (code) {
-		/* It cannot be taken back, and becomes an operation that does
-		 * nothing. */
-		io_uring_prep_nop(sqe);
-		sqe->user_data = 0;
+	for (unsigned i = 0; i < count; i++) {
+		io_uring_prep_nop(sqes[i]);
+		sqes[i]->user_data = 0;
 	}
-	return code;
 }
 
-int uring_submit(struct uring *uring, const struct skua_file_op *op,
-		 uint64_t tag)
+unsigned uring_submit(struct uring *uring, const struct uring_request *requests,
+		      unsigned count)
 {
-	int code;
+	struct io_uring_sqe *sqes[URING_SUBMIT_MAX];
+	unsigned added = 0, left;
 
-	pi_lock_take(&uring->lock);
-	code = submit_locked(uring, op, tag);
-	pi_lock_release(&uring->lock);
-	return code;
+	/* There is room, unless the kernel has refused operations before. */
+	while (added < count &&
+	       (sqes[added] = io_uring_get_sqe(&uring->ring)) != NULL) {
+		prepare(sqes[added], requests[added].op);
+		sqes[added]->user_data = requests[added].tag;
+		added++;
+	}
+	flush(uring);
+	left = io_uring_sq_ready(&uring->ring);
+	if (left > added)
+		left = added;
+	void_all(sqes + added - left, left);
+	return added - left;
 }
 
 void uring_cancel(struct uring *uring, uint64_t tag)
 {
-	struct io_uring_sqe *sqe;
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
 
-	pi_lock_take(&uring->lock);
-	if (flush_locked(uring) == 0) {
-		sqe = io_uring_get_sqe(&uring->ring);
-		io_uring_prep_cancel64(sqe, tag, 0);
-		sqe->user_data = 0;
-		if (flush_locked(uring)) {
-			io_uring_prep_nop(sqe);
-			sqe->user_data = 0;
-		}
-	}
-	pi_lock_release(&uring->lock);
+	if (!sqe)
+		return;
+	io_uring_prep_cancel64(sqe, tag, 0);
+	sqe->user_data = 0;
+	flush(uring);
+	if (io_uring_sq_ready(&uring->ring) > 0)
+		void_all(&sqe, 1);
 }
 
 bool uring_has_done(const struct uring *uring)
@@ -201,13 +191,13 @@ int uring_fd(const struct uring *ring)
 	return -EBADF;
 }
 
-int uring_submit(struct uring *ring, const struct skua_file_op *op,
-		 uint64_t tag)
+unsigned uring_submit(struct uring *ring, const struct uring_request *requests,
+		      unsigned count)
 {
 	(void)ring;
-	(void)op;
-	(void)tag;
-	return -ENOSYS;
+	(void)requests;
+	(void)count;
+	return 0;
 }
 
 void uring_cancel(struct uring *ring, uint64_t tag)

@@ -43,18 +43,28 @@ void uring_destroy(struct uring *ring);
 /* uring_fd - return the descriptor that is ready to read when there are completions */
 int uring_fd(const struct uring *ring);
 
-/**
- * uring_submit - begin an operation
- * @op: in place until it has completed
- * @tag: not 0; comes back with the completion
- *
- * Threads: any. Return: 0; a negative errno: it will not complete.
- */
-int uring_submit(struct uring *ring, const struct skua_file_op *op,
-		 uint64_t tag);
+/* The most operations of one uring_submit(). */
+#define URING_SUBMIT_MAX 32u
 
-/* uring_cancel - ask the kernel to stop an operation that has not completed, which then
- * completes with -ECANCELED, -EINTR or its result, soon. Threads: any. */
+/* An operation, which stays in place until it has completed, and its tag, which is not 0 and
+ * comes back with the completion. */
+struct uring_request {
+	const struct skua_file_op *op;
+	uint64_t tag;
+};
+
+/**
+ * uring_submit - begin operations, up to URING_SUBMIT_MAX
+ *
+ * The caller excludes other calls of this function and of uring_cancel(). Return: how many
+ * the kernel has taken, the first ones; the others will not complete.
+ */
+unsigned uring_submit(struct uring *ring, const struct uring_request *requests,
+		      unsigned count);
+
+/* uring_cancel - ask the kernel to stop an operation that it has taken and that has not
+ * completed, which then completes with -ECANCELED, -EINTR or its result, soon. The caller
+ * excludes other calls, as above. */
 void uring_cancel(struct uring *ring, uint64_t tag);
 
 /* uring_has_done - are there completions? Threads: any. */

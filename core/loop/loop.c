@@ -219,6 +219,8 @@ static HOT void end_tick(struct worker *w, bool busy)
 	if (now_ns >= w->affinity_due_ns)
 		w->pool->recheck_affinity(w, now_ns);
 	timers_fire_due(w, now_ns, other_groups(w, busy, due));
+	if (pool_submits(w->pool, now_ns, !busy))
+		w->pool->submit(w->pool);
 	if (due)
 		run_pollers(w, now_ns);
 	if (driver_used(&w->pool->driver))
@@ -473,6 +475,8 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 			break;
 	}
 	count_leaves(w);
+	if (pool_submits(w->pool, 0, true))
+		w->pool->submit(w->pool);
 	/* The time until the caller drives again is not counted as the
 	 * worker's. */
 	if (!w->driven_idle)

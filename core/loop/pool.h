@@ -58,6 +58,9 @@ struct pool {
 	 * come; affinity holds the state for that. */
 	void (*recheck_affinity)(struct worker *worker, uint64_t now_ns);
 	struct affinity *affinity;
+	/* Hands queued operations on files to the kernel. Workers and the sentinel call
+	 * it when submit_due_ns has come, and workers without a task before. */
+	void (*submit)(struct pool *pool);
 	struct stall_rest *rest; /* of the stall watcher's thread; NULL: none */
 	/* Generation of the process whose threads the workers are, and the
 	 * address of the calling process's generation
@@ -76,6 +79,10 @@ struct pool {
 	struct sentinel sentinel;
 	struct driver driver;
 	struct team team;
+
+	/* 0: no operation on a file waits in a queue. Writers: threads that queue one, or
+	 * take all, with a lock of core/file/. Readers: workers. */
+	alignas(CACHE_PAIR) atomic_u64 submit_due_ns;
 
 	/* Accepts that were put off because descriptors or memory were exhausted, and
 	 * when that was last logged, of the monotonic clock; 0: never. Writers: any
@@ -270,6 +277,16 @@ static inline void pool_track_wait(const struct skua_task *task,
 
 	if (telemetry_tracks(&pool->telemetry))
 		track_wait(&pool->telemetry, task, wait, what);
+}
+
+/* pool_submits - may the caller call pool.submit now? @idle: it has no task. */
+static inline bool pool_submits(const struct pool *pool, uint64_t now_ns,
+				bool idle)
+{
+	/* Relaxed: a hint. */
+	uint64_t due_ns = atomic_load_relaxed(&pool->submit_due_ns);
+
+	return due_ns != 0 && (idle || now_ns >= due_ns);
 }
 
 /* pool_live - return the number of tasks that are spawned and not done. 0 only

@@ -103,7 +103,7 @@ void sentinel_summon_leader(struct pool *pool)
 		summon_any(pool);
 }
 
-static bool watches_lifo(const struct pool *pool)
+bool sentinel_watches(const struct pool *pool)
 {
 	return pool->tuning.lifo_delay_ns != SENTINEL_NEVER;
 }
@@ -113,7 +113,7 @@ HOT void sentinel_filled(struct worker *w)
 	const struct sentinel *s = &w->pool->sentinel;
 	bool missing = false;
 
-	if (!watches_lifo(w->pool))
+	if (!sentinel_watches(w->pool))
 		return;
 	/* Once is enough: while this worker is awake, a sentinel is missing
 	 * only if no worker is parked (I7). A check at each fill read a line of
@@ -141,7 +141,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* Is there anything to check while a worker runs? */
 static bool watches_any(const struct pool *pool)
 {
-	return watches_lifo(pool) || driver_attached(&pool->driver);
+	return sentinel_watches(pool) || driver_attached(&pool->driver);
 }
 
 /* May a check find anything? It may find events while all workers are parked if no worker
@@ -200,8 +200,8 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 			      ? earlier(clock_now_ns() + delay_ns, s->ripe_ns)
 			      : SENTINEL_NEVER;
 	/* Relaxed: as in sentinel_filled(). */
-	atomic_store_relaxed(&s->slow,
-			     watches_lifo(pool) && delay_ns > slow_delay(pool));
+	atomic_store_relaxed(&s->slow, sentinel_watches(pool) &&
+					       delay_ns > slow_delay(pool));
 }
 
 /* Begin to count checks with all workers parked. If a sentinel has stopped checking, the
@@ -402,6 +402,8 @@ struct skua_task *sentinel_check(struct worker *w)
 	if (s->quiet == s->quiet_max)
 		s->stopped_ns = now_ns;
 	watch_leader(w);
+	if (pool_submits(pool, now_ns, false))
+		pool->submit(pool);
 	s->ripe_ns = SENTINEL_NEVER;
 	s->short_polls = false;
 	for (unsigned i = 0; i < pool->worker_count; i++) {
@@ -410,7 +412,7 @@ struct skua_task *sentinel_check(struct worker *w)
 		uint64_t ripe_ns;
 
 		if (i == w->index || !occupied(s, other, sight, now_ns) ||
-		    !watches_lifo(pool))
+		    !sentinel_watches(pool))
 			continue;
 		ripe_ns = sight->since_ns + pool->tuning.lifo_delay_ns;
 		/* Without room, a task stays in its slot, ripe, for the next
@@ -442,7 +444,7 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 	uint32_t holder = atomic_load_relaxed(&s->holder);
 	struct skua_task *task;
 
-	if (!watches_lifo(pool) ||
+	if (!sentinel_watches(pool) ||
 	    (holder != w->index + 1 && (holder != 0 || !take_role(w))) ||
 	    now_ns < s->check_ns)
 		return NULL;

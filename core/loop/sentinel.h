@@ -11,7 +11,8 @@
  * sleep until they are woken. When all workers have been parked for a while, and
  * there is no timer, there is no sentinel either, and no wake-up at all.
  *
- * While descriptors are attached, the sentinel also looks for events, and takes the
+ * While descriptors are attached, the sentinel also submits operations on files that a
+ * worker has queued for the end of its tick (pool.submit_due_ns), looks for events, and takes the
  * role of leader from a worker that is in a long poll (core/driver/driver.h).
  *
  * Rules I6, I7 and I12 of core/idle/IDLE.md say how it is made to check, and when
@@ -93,9 +94,13 @@ void sentinel_summon(struct pool *pool);
 void sentinel_summon_leader(struct pool *pool);
 
 /* sentinel_filled - summon the sentinel if it must know that the LIFO slot of
- * @w, which was empty, has been filled. Called by @w. Finds out whether there is
+ * @w, which was empty, has been filled, or that operations on files wait for the end of a
+ * tick of @w. Called by @w. Finds out whether there is
  * a sentinel only once after each park (I7). */
 void sentinel_filled(struct worker *w);
+
+/* sentinel_watches - does the sentinel check while a worker runs? */
+bool sentinel_watches(const struct pool *pool);
 
 /* sentinel_is - is @w, which calls this, the sentinel? */
 bool sentinel_is(const struct worker *w);

@@ -89,6 +89,13 @@ static HOT void deliver(struct driver *driver, uint64_t data, uint32_t events)
 		attach_deliver(driver, data, events);
 }
 
+/* submit - the callback pool.submit */
+static void submit(struct pool *pool)
+{
+	files_submit(
+		&SKUA_CONTAINER_OF(pool, struct skua_runtime, pool)->files);
+}
+
 /* init_memory - allocate and initialise all memory that the runtime keeps */
 static int init_memory(struct skua_runtime *rt)
 {
@@ -103,7 +110,9 @@ static int init_memory(struct skua_runtime *rt)
 	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);
 	stall_init(&rt->watch, &rt->pool, &rt->config);
 	blocking_init(&rt->blocking, &rt->pool, &rt->config);
-	files_init(&rt->files, &rt->pool.driver, &rt->config);
+	files_init(&rt->files, &rt->pool.driver, &rt->pool.submit_due_ns,
+		   &rt->config);
+	rt->pool.submit = submit;
 	rt->pool.driver.deliver = deliver;
 	rt->pool.driver.owner = rt;
 	return code;

@@ -44,6 +44,8 @@ EXCEPTIONS = {
     "core/loop/reap.c: deliver": "a function of the library that makes tasks runnable",
     "core/loop/pool.c: on_drained": "signal_event() of drive.c",
     "core/loop/loop.c: recheck_affinity": "recheck_affinity() of affinity.c",
+    "core/loop/loop.c: submit": "submit() of runtime.c",
+    "core/loop/sentinel.c: submit": "submit() of runtime.c",
 }
 
 _MEMBER = re.compile(r"(?:->|\.)\s*(?P<name>\w+)\s*\(")
