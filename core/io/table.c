@@ -6,6 +6,21 @@
 
 _Atomic(struct table_chunk *) table_chunks[TABLE_CHUNKS];
 
+/* No chunk is at this index or above. It grows, from 0 up to TABLE_CHUNKS. Writers:
+ * table_make(); readers: table_next(). */
+static atomic_u32 chunks_end;
+
+static void raise_end(uint32_t end)
+{
+	/* Relaxed: a first guess, which the compare-exchange verifies. */
+	uint32_t old = atomic_load_relaxed(&chunks_end);
+
+	/* Relaxed: the release of the chunk publishes it. The loop repeats when another
+	 * thread has raised the end. */
+	while (old < end && !atomic_cas_relaxed(&chunks_end, &old, end))
+		;
+}
+
 struct io_slot *table_make(int fd)
 {
 	_Atomic(struct table_chunk *) *place =
@@ -21,7 +36,8 @@ struct io_slot *table_make(int fd)
 	errno = saved;
 	if (chunk == MAP_FAILED)
 		return NULL;
-	/* Release: the zeros. Pairs with table_find(). If another thread was
+	raise_end((unsigned)fd / TABLE_CHUNK_SLOTS + 1);
+	/* Release: the zeros, and the end. Pairs with table_find(). If another thread was
 	 * faster, its chunk stays. */
 	if (!atomic_cas_release(place, &old, chunk))
 		munmap(chunk, sizeof(*chunk));
@@ -30,7 +46,10 @@ struct io_slot *table_make(int fd)
 
 int table_next(int fd)
 {
-	for (unsigned n = (unsigned)fd; n < TABLE_NUMBERS;
+	/* Relaxed: not older than the attachments that the caller knows of. */
+	unsigned end = atomic_load_relaxed(&chunks_end) * TABLE_CHUNK_SLOTS;
+
+	for (unsigned n = (unsigned)fd; n < end;
 	     n = (n / TABLE_CHUNK_SLOTS + 1) * TABLE_CHUNK_SLOTS) {
 		/* Relaxed: table_find() acquires. */
 		if (atomic_load_relaxed(&table_chunks[n / TABLE_CHUNK_SLOTS]))

@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "core/io/table.h"
 #include "core/runtime/runtime.h"
 #include "tests/unit/process.h"
 #include "tests/unit/support.h"
@@ -156,6 +157,35 @@ TEST(start__idle_worker__private_memory_is_bounded)
 	print_message("%ld private bytes a worker; %ld a bare thread\n",
 		      workers / 128, bare / 128);
 	assert_true(workers - bare <= 128 * PRIVATE_A_WORKER);
+}
+
+/* The pages of the table of descriptors that are in memory, without the first and the last
+ * one, which other variables share. @drop: give them back. */
+static unsigned table_pages(bool drop)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t first = ((uintptr_t)table_chunks / page + 1) * page;
+	const uintptr_t end =
+		(uintptr_t)(table_chunks + TABLE_CHUNKS) / page * page;
+	unsigned count = 0;
+
+	if (drop)
+		madvise((void *)first, end - first, MADV_DONTNEED);
+	for (uintptr_t at = first; at < end; at += page) {
+		unsigned char resident = 0;
+
+		assert_int_equal(mincore((void *)at, 1, &resident), 0);
+		count += resident & 1;
+	}
+	return count;
+}
+
+/* No thread of this process has attached a descriptor. */
+TEST(start__no_descriptor__end_reads_no_table)
+{
+	assert_int_equal(table_pages(true), 0);
+	assert_int_equal(skua_runtime_destroy(RUNTIME(.workers = 1)), 0);
+	assert_int_equal(table_pages(false), 0);
 }
 
 /* ---- system calls ----------------------------------------------------------- */
