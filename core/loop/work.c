@@ -14,6 +14,15 @@
  * tasks, so that it wakes more workers than those that wake each other. A guess:
  * the benchmark `spawn_many_worker` retunes it. */
 #define BURST_TELL 16u
+/* The longest queue that a search leaves to its owner, and how long it watches the owner. A
+ * guess: a steal costs both workers a few cache misses, and each poll of a task that
+ * has moved costs some more. The benchmark `barrier` retunes both. */
+#define SHORT_QUEUE 8u
+#ifdef SKUA_EXPLORE
+#define WATCH_NS UINT64_C(0)
+#else
+#define WATCH_NS UINT64_C(500)
+#endif
 /* How many tasks of its own a worker moves behind a batch of injected tasks. A
  * guess: each takes about as long as the poll of an empty task. */
 #define INJECT_AHEAD_MAX 32u
@@ -433,13 +442,38 @@ static uint32_t most_of(const struct worker *w, struct victim victim)
 			  : w->pool->tuning.steal_max;
 }
 
+/*
+ * Does the owner of a short queue take its tasks so fast that a steal would not pay? A
+ * search then passes the queue by (I2): two workers that move tasks of a few tens of
+ * nanoseconds between them take longer than one worker alone. If workers share CPUs, the
+ * owner may not run while a thief watches it.
+ */
+static HOT bool works_off(const struct pool *pool,
+			  const struct local_queue *queue)
+{
+	uint32_t length = local_queue_length(queue);
+	uint64_t taken, end_ns;
+
+	if (length == 0 || length > SHORT_QUEUE ||
+	    idle_oversubscribed(&pool->idle))
+		return false;
+	taken = local_queue_taken(queue);
+	end_ns = clock_now_ns() + WATCH_NS;
+	while (clock_now_ns() < end_ns)
+		cpu_relax();
+	return local_queue_taken(queue) != taken;
+}
+
 /* Steal up to half of the victim's queue. */
-static struct skua_task *steal_from(struct worker *w, struct victim victim)
+static struct skua_task *steal_from(struct worker *w, struct victim victim,
+				    enum victims_reach reach)
 {
 	struct pool *pool = w->pool;
 	unsigned i = pool->groups->groups[victim.line].workers[victim.bit];
 	struct local_queue_steal got;
 
+	if (reach != VICTIMS_ALL && works_off(pool, pool->workers[i]->queue))
+		return NULL;
 	/* The loop repeats when the victim has pushed a task after the steal
 	 * found its queue empty. */
 	do {
@@ -529,7 +563,7 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 		task = victim.injected
 			       ? take_from_group(w, victim,
 						 reach == VICTIMS_ALL, &left)
-			       : steal_from(w, victim);
+			       : steal_from(w, victim, reach);
 	w->left_at = left;
 	return task;
 }

@@ -224,6 +224,13 @@ uint64_t local_queue_end_owner(const struct local_queue *q);
 uint32_t local_queue_before_owner(const struct local_queue *q,
 				  uint64_t position);
 
+/* local_queue_taken - return how many items were popped or claimed, modulo 2^48. Relaxed: a
+ * hint. Threads: any */
+static inline uint64_t local_queue_taken(const struct local_queue *q)
+{
+	return atomic_load_relaxed(&q->head) >> LOCAL_QUEUE_PENDING_BITS;
+}
+
 /* local_queue_length - return the number of queued items; exact only for the
  * owner. Threads: any */
 uint32_t local_queue_length(const struct local_queue *q);
