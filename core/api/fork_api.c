@@ -4,6 +4,7 @@
 
 #include "core/loop/current.h"
 #include "core/base/boundary.h"
+#include "core/fiber/fiber.h"
 #include "core/fork_join/fork_join.h"
 #include "core/fork_join/job_slots.h"
 #include "core/runtime/runtime.h"
@@ -115,6 +116,7 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 	team_begin_forking(&worker->pool->team);
 	worker->forked_at = worker->area.counters.tasks_polled;
 	ctx = fork_join_ctx_owner(worker->fork_join);
+	worker->fork_join->on_fiber = fiber_is(self);
 	/* Ends the program if an earlier poll has left jobs that are not
 	 * joined. */
 	fork_join_check_end_owner(worker->fork_join, ctx.head);
@@ -140,6 +142,14 @@ int skua_task_ctx_end(const struct skua_task *self)
 	return 0;
 }
 
+static bool polls_fiber(const struct worker *worker)
+{
+	const struct skua_task *task =
+		worker ? (const struct skua_task *)worker->area.task : NULL;
+
+	return task && fiber_is(task);
+}
+
 /* Call @root. The jobs that it forks belong to the thread, so a fiber that calls stays on its
  * worker meanwhile, as with a context of skua_task_ctx().
  * @place: of the thread in the team, or EVENT_NO_PLACE */
@@ -154,6 +164,7 @@ static void run(struct fork_join *fj, uint64_t place,
 
 	if (worker)
 		worker->forked_at = worker->area.counters.tasks_polled;
+	fj->on_fiber = polls_fiber(worker);
 	fork_region_begin(&region, fj->team, worker);
 	telemetry_fork(telemetry, EVENT_RUN_BEGIN, (uintptr_t)root, place);
 	root(ctx, arg);

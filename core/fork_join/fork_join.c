@@ -287,7 +287,7 @@ static bool tasks_wait(const struct fork_join *fj)
 /* May this thread run jobs that are no part of the job it waits for? */
 static bool helps_strangers(const struct fork_join *fj)
 {
-	return fj->nested < NESTED_MAX && !tasks_wait(fj);
+	return !fj->on_fiber && fj->nested < NESTED_MAX && !tasks_wait(fj);
 }
 
 /* Run another job while this thread waits for the job of @slot; the forks of

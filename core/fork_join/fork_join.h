@@ -40,6 +40,9 @@ struct fork_join {
 	/* Number of nested jobs: jobs that run while a join on the same stack
 	 * waits for another job, of which they are no part. */
 	unsigned nested;
+	/* The computation is on the stack of a fiber, which may be too small for
+	 * other jobs than its own ones. */
+	bool on_fiber;
 	/* Identifies the thread that has this place; NULL: none. */
 	const void *thread;
 	struct rng rng;

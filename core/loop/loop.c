@@ -256,6 +256,7 @@ static struct skua_task *run_job(struct worker *w)
 	bool gave_place;
 
 	w->job.job = NULL;
+	w->fork_join->on_fiber = false;
 	sentinel_leave(w);
 	telemetry_job(&w->telemetry, (const void *)(uintptr_t)job.job->run,
 		      job.victim->index);

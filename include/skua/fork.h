@@ -276,7 +276,9 @@ static inline struct skua_ctx skua_fork(struct skua_ctx ctx,
  * @inner: context that skua_fork() returned
  * @job: job of that fork. All jobs that were forked after it must be joined already
  *
- * While it waits, the thread runs other jobs on top of its stack, but no tasks.
+ * While it waits, the thread runs other jobs on top of its stack, but no tasks. On the
+ * stack of a fiber it runs only jobs of the thread that has taken @job, which usually
+ * are parts of @job.
  *
  * Threads: the thread of @inner. Blocks: until the job is done, if another thread has
  * taken it. Allocates: nothing.

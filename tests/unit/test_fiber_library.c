@@ -258,6 +258,84 @@ TEST(yield__in_run__edeadlk)
 	destroy(rt);
 }
 
+/* A fiber waits for a job that another worker keeps, while an outside thread offers a job
+ * that may need more stack than the fiber has. */
+struct keeper {
+	struct skua_job job; /* first: a job is its keeper */
+	atomic_u32 kept;
+	struct gate end;
+};
+
+static void keep_until_the_end(struct skua_ctx ctx, struct skua_job *job)
+{
+	struct keeper *it = (struct keeper *)job;
+
+	(void)ctx;
+	atomic_store_relaxed(&it->kept, 1);
+	gate_wait(&it->end);
+}
+
+static int join_keeper(struct call *it)
+{
+	struct keeper *keeper = it->arg;
+	struct skua_ctx ctx = skua_task_ctx(&it->fiber.task), inner;
+	bool here;
+
+	while (!skua_wanted(ctx))
+		sched_yield();
+	inner = skua_fork(ctx, &keeper->job);
+	while (!atomic_load_relaxed(&keeper->kept))
+		sched_yield();
+	atomic_store_relaxed(&keeper->kept, 2);
+	here = skua_reclaim(inner, &keeper->job);
+	return here ? -1 : skua_task_ctx_end(&it->fiber.task);
+}
+
+struct stranger {
+	struct skua_job job; /* first: a job is its stranger */
+	bool on_fiber;
+};
+
+static void note_fiber(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	((struct stranger *)job)->on_fiber = skua_fiber_self() != NULL;
+}
+
+/* Offer a job for a while. */
+static void offer(struct skua_ctx ctx, void *arg)
+{
+	struct stranger *it = arg;
+	struct skua_ctx inner = skua_fork(ctx, &it->job);
+
+	for (unsigned n = 0; n < 2000; n++)
+		sched_yield();
+	if (skua_reclaim(inner, &it->job))
+		note_fiber(ctx, &it->job);
+}
+
+TEST(join__in_a_fiber__runs_no_job_of_others)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	for (unsigned n = 0; n < 10; n++) {
+		struct keeper keeper = { .job = { keep_until_the_end } };
+		struct stranger stranger = { .job = { note_fiber } };
+		struct call it = { .rt = rt };
+
+		call_init(&it, join_keeper, &keeper);
+		spawn(rt, &it.fiber.task);
+		while (atomic_load_relaxed(&keeper.kept) != 2)
+			sched_yield();
+		assert_int_equal(skua_run(rt, offer, &stranger), 0);
+		gate_open(&keeper.end);
+		join(&it.fiber.task);
+		assert_int_equal(it.result, 0);
+		assert_false(stranger.on_fiber);
+	}
+	destroy(rt);
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 /* Is a task with this function in the table of tasks? */
