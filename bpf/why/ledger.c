@@ -427,51 +427,79 @@ int ledger_open(struct ledger *l, struct trace *trace)
 
 /* ---- types --------------------------------------------------------------- */
 
-/* Whether a task has that type: jobs have names as well. */
-static bool is_type(const struct ledger *l, uint32_t name)
+/* Is a name that of a type, or with @labels of a label, of a task? Jobs have names as well. */
+static bool is_of_task(const struct ledger *l, uint32_t name, bool labels)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].name == name)
+		if ((labels ? l->items[i].label : l->items[i].name) == name)
 			return true;
 	for (unsigned i = 0; i < l->unfinished_count; i++)
-		if (l->unfinished[i].name == name)
+		if ((labels ? l->unfinished[i].label : l->unfinished[i].name) ==
+		    name)
 			return true;
 	return false;
 }
 
+/* Is @text the type of a task, its label, or both as "type (label)"? */
+static bool is_chosen(const struct ledger *l, uint32_t name, uint32_t label,
+		      const char *text)
+{
+	char both[LEDGER_WHO];
+
+	if (name < l->name_count && strcmp(l->names[name], text) == 0)
+		return true;
+	return label < l->name_count &&
+	       (strcmp(l->names[label], text) == 0 ||
+		strcmp(ledger_task(l, name, label, both), text) == 0);
+}
+
 int ledger_keep_type(struct ledger *l, const char *text)
 {
-	uint32_t name = 0;
 	size_t kept = 0;
+	bool found = false;
 
-	while (name < l->name_count && strcmp(l->names[name], text) != 0)
-		name++;
-	if (!is_type(l, name))
-		return -ENOENT;
+	for (unsigned i = 0; i < l->unfinished_count; i++)
+		found |= is_chosen(l, l->unfinished[i].name,
+				   l->unfinished[i].label, text);
 	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].name == name)
+		kept += is_chosen(l, l->items[i].name, l->items[i].label, text);
+	if (kept == 0 && !found)
+		return -ENOENT;
+	kept = 0;
+	for (size_t i = 0; i < l->count; i++)
+		if (is_chosen(l, l->items[i].name, l->items[i].label, text))
 			l->items[kept++] = l->items[i];
 	l->count = kept;
 	return 0;
 }
 
-void ledger_list_types(const struct ledger *l, char *text, size_t bytes)
+/* Add the names of types, or labels, to a text; @before: what precedes the first. */
+static void list_names(const struct ledger *l, bool labels, const char *before,
+		       char *text, size_t bytes)
 {
-	size_t used = 0;
+	size_t used = strlen(text);
 
-	text[0] = '\0';
 	for (uint32_t i = 0; i < l->name_count; i++) {
-		size_t needed = strlen(l->names[i]) + sizeof(", , ...");
+		size_t needed =
+			strlen(before) + strlen(l->names[i]) + sizeof(", ...");
 
-		if (!is_type(l, i))
+		if (!is_of_task(l, i, labels))
 			continue;
 		if (used + needed > bytes) {
 			snprintf(text + used, bytes - used, ", ...");
 			return;
 		}
 		used += (size_t)snprintf(text + used, bytes - used, "%s%s",
-					 used > 0 ? ", " : "", l->names[i]);
+					 before, l->names[i]);
+		before = ", ";
 	}
+}
+
+void ledger_list_types(const struct ledger *l, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	list_names(l, false, "", text, bytes);
+	list_names(l, true, "; labels: ", text, bytes);
 }
 
 /* ---- closing ------------------------------------------------------------- */

@@ -472,12 +472,12 @@ struct ledger_verdict {
 };
 
 /* ledger_keep_type - drop the items of all other types, but keep what workers
- * did. Return: 0; -ENOENT if no task has a type of this name: nothing is
- * dropped */
+ * did. @name: of a type or a label, or both, as "type (label)". Return: 0; -ENOENT
+ * if no task has them: nothing is dropped */
 int ledger_keep_type(struct ledger *ledger, const char *name);
 
 /* ledger_list_types - write the names of the types of polled tasks, in the
- * order in which they were seen, to @text of @bytes, as many as fit */
+ * order in which they were seen, and then their labels, to @text of @bytes, as many as fit */
 void ledger_list_types(const struct ledger *ledger, char *text, size_t bytes);
 
 /**

@@ -89,8 +89,9 @@ static const struct args_verb verb = {
 			       "tasks, or with --off-cpu up to N places "
 			       "(default: 10)"),
 		ARGS_TEXT_OF(struct options, "type", type, "NAME",
-			     "Show and judge only tasks whose type, or poll "
-			     "function, has this name")),
+			     "Show and judge only tasks with this type or "
+			     "label, or both, as \"serve (get)\"; without a "
+			     "type, the name of the poll function")),
 };
 
 /* ---- recording ----------------------------------------------------------- */

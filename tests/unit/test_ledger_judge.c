@@ -297,3 +297,41 @@ TEST(keep_type__unknown__keeps_all_and_lists_them)
 	ledger_list_types(&f->ledger, text, 14);
 	assert_string_equal(text, "some, ...");
 }
+
+/* The label says what a task of the type did. */
+TEST(judge__label_chosen__only_its_tasks_are_judged)
+{
+	static const struct {
+		const char *name;
+		size_t kept;
+	} cases[] = { { "get", 1 },
+		      { "some (get)", 1 },
+		      { "some", 2 },
+		      { "some (keys)", 0 },
+		      { "other (get)", 0 } };
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		void *fresh = NULL;
+		struct file *f;
+		char text[64];
+
+		set_up(&fresh);
+		f = fresh;
+		clock_at(f, 100);
+		ready(f, 2, 150, TASK);
+		note(f, 0, 200, EVENT_BEGIN, TASK, TYPE, EVENT_NAME_TYPE, 0);
+		note(f, 0, 201, EVENT_LABEL, TASK, GET, 0, 0);
+		note(f, 0, 300, EVENT_END, TASK, 0, SKUA_DONE, 0);
+		ready(f, 2, 310, TASK + 1);
+		poll(f, 0, 400, 500, TASK + 1, TYPE);
+		clock_at(f, 600);
+		open_ledger(f);
+		ledger_list_types(&f->ledger, text, sizeof(text));
+		assert_string_equal(text, "some; labels: get");
+		assert_int_equal(ledger_keep_type(&f->ledger, cases[i].name),
+				 cases[i].kept ? 0 : -ENOENT);
+		assert_int_equal(f->ledger.count,
+				 cases[i].kept ? cases[i].kept : 2);
+		tear_down(&fresh);
+	}
+}
