@@ -10,7 +10,7 @@ import socket
 
 import kv_cases
 from kv_cases import RESET, equal, expect, in_threads, only_client, until
-from kv_wire import Client, encode, parse
+from kv_wire import Client, Server, encode, parse
 
 CONNECTIONS = int(os.environ.get("SKUA_KV_CONNECTIONS", "500"))
 OK = b"+OK\r\n"
@@ -70,6 +70,25 @@ def listed(server):
     in_threads(3, work)
     for client in stay:
         client.socket.close()
+
+
+def pipelines(program, options):
+    """A client that sends many commands together lets others run between them."""
+    pipeline = (encode("DBSIZE") + encode("INCR", "n")) * 400
+    options = [*options, "--workers", "1"]
+    with (Server(program, *options) as server, Client(server.port) as many,
+          Client(server.port) as other):
+        for turn in range(50):
+            many.send(pipeline)
+            seen, end = {0}, (turn + 1) * 400
+            while max(seen) < end:
+                seen.add(int(parse(other.run("GET", "n")) or 0))
+            for _ in range(800):
+                many.read()
+            between = sum(end - 400 < value < end for value in seen)
+            if between > 2:
+                return
+        raise AssertionError("no other command has run in the middle of 800")
 
 
 def resets(server):
@@ -140,4 +159,4 @@ def watches(server):
             equal(parse(one.run("EXEC")) is None, stale, f"EXEC after {touch}")
 
 
-kv_cases.main([many_connections, listed, resets, atomic, watches], alone=[resets, atomic])
+kv_cases.main([many_connections, listed, pipelines, resets, atomic, watches], alone=[resets, atomic])
