@@ -159,4 +159,5 @@ def watches(server):
             equal(parse(one.run("EXEC")) is None, stale, f"EXEC after {touch}")
 
 
-kv_cases.main([many_connections, listed, pipelines, resets, atomic, watches], alone=[resets, atomic])
+kv_cases.main([many_connections, listed, pipelines, resets, atomic, watches],
+              alone=[resets, atomic])
