@@ -35,7 +35,6 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 {
 	assert(groups->worker_count > 0 &&
 	       groups->worker_count <= IDLE_MAX_WORKERS);
-	atomic_init(&idle->last_choice, 0);
 	atomic_init(&idle->note_wakers, 0);
 	idle->groups = groups;
 	idle->group_count = groups->count;
@@ -47,6 +46,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 		atomic_init(&by_group[g].parked, 0);
 		atomic_init(&by_group[g].searching, 0);
 		atomic_init(&by_group[g].first_choice, 0);
+		atomic_init(&by_group[g].last_choice, 0);
 		atomic_init(&by_group[g].avoided, 0);
 		atomic_init(&by_group[g].lease_ns, 0);
 		atomic_init(&by_group[g].wake_cost_ns, WAKE_COST_FIRST_NS);
@@ -284,7 +284,7 @@ static unsigned wake_penalty(const struct idle *idle, unsigned i,
 
 	/* Relaxed, all: a wrong choice costs only time. */
 	return 16u * avoided(idle, i) + 8u * sleeps_on(idle, i, here) +
-	       4u * (atomic_load_relaxed(&idle->last_choice) == i + 1) +
+	       4u * (atomic_load_relaxed(&group->last_choice) == i + 1) +
 	       2u * ((place->siblings & ~parked) != 0) +
 	       (atomic_load_relaxed(&group->first_choice) != i + 1);
 }

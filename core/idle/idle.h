@@ -72,6 +72,14 @@ struct idle_group {
 	 */
 	atomic_u32 first_choice;
 	/*
+	 * Index + 1 of the worker that wakers claim after all others of the
+	 * group, except those on the waker's CPU: the group's leader
+	 * (core/driver/driver.h), or else the sentinel (core/loop/sentinel.h),
+	 * if it is in the group; 0: none. A hint. Writers: these two. Readers:
+	 * wakers.
+	 */
+	atomic_u32 last_choice;
+	/*
 	 * Bit i: the CPU of the worker with bit i in the group was busy with
 	 * another thread when the worker was last woken. A hint. Writer: that
 	 * worker. Readers: wakers.
@@ -101,13 +109,6 @@ struct idle {
 	 * waker that finds none parked clears it. Readers: wakers.
 	 */
 	alignas(CACHE_PAIR) atomic_u64 sleepy[SUMMARY_WORDS(IDLE_MAX_WORKERS)];
-	/*
-	 * Index + 1 of the worker that wakers claim after all others, except
-	 * those on the waker's CPU: the leader (core/driver/driver.h), or else
-	 * the sentinel (core/loop/sentinel.h); 0: none. Writers: these two.
-	 * Readers: wakers.
-	 */
-	atomic_u32 last_choice;
 	/* 1: wakers write their thread into claimed_by. Writers: workers, when
 	 * the recorder was switched on or off (telemetry_check()). Readers:
 	 * wakers. */
@@ -237,13 +238,22 @@ uint32_t idle_waker(const struct idle *idle, unsigned i);
  * caller has fenced. */
 bool idle_any_sleepy(const struct idle *idle);
 
-/* idle_claim_last - let wakers claim worker @i after all others, except those on the
- * waker's CPU; a hint */
+/* idle_claim_last - let wakers claim worker @i after all others of its group, except those
+ * on the waker's CPU; a hint */
 static inline void idle_claim_last(struct idle *idle, unsigned i)
 {
+	atomic_u32 *last = &idle->by_group[idle_group_of(idle, i)].last_choice;
+
 	/* Relaxed, both: a hint. Write only a change, as wakers read the line. */
-	if (atomic_load_relaxed(&idle->last_choice) != i + 1)
-		atomic_store_relaxed(&idle->last_choice, i + 1);
+	if (atomic_load_relaxed(last) != i + 1)
+		atomic_store_relaxed(last, i + 1);
+}
+
+/* idle_claim_none_last - let wakers treat all workers of @group alike; a hint */
+static inline void idle_claim_none_last(struct idle *idle, unsigned group)
+{
+	/* Relaxed: as in idle_claim_last(). */
+	atomic_store_relaxed(&idle->by_group[group].last_choice, 0);
 }
 
 /* idle_first_parked - return the index of any parked worker, or -1. The caller

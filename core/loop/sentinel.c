@@ -245,13 +245,13 @@ static bool take_role(struct worker *w)
 	return true;
 }
 
-static void give_role(struct pool *pool)
+static void give_role(struct worker *w)
 {
+	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
 
-	/* Relaxed: as in idle_claim_last(). */
 	if (!driver_led(&pool->driver))
-		atomic_store_relaxed(&pool->idle.last_choice, 0);
+		idle_claim_none_last(&pool->idle, w->group);
 	/* Relaxed: ordered by the fence. */
 	atomic_store_relaxed(&s->until_ns, SENTINEL_NEVER);
 	/* Release: the sentinel's own fields. Pairs with take_role(). */
@@ -309,7 +309,7 @@ uint64_t sentinel_enter(struct worker *w)
 		}
 		if (until != SENTINEL_NEVER)
 			return until;
-		give_role(pool);
+		give_role(w);
 		if (!something_to_watch(pool) || !take_role(w))
 			return SENTINEL_NEVER;
 	}
@@ -462,7 +462,7 @@ void sentinel_leave(struct worker *w)
 	/* Relaxed, all: only this worker clears its own index there, and a
 	 * thread that writes that index issues a fence (I7). */
 	if (sentinel_is(w))
-		give_role(w->pool);
+		give_role(w);
 	else if (atomic_load_relaxed(&s->summoned) == me)
 		atomic_store_relaxed(&s->summoned, 0);
 	else if (!driver_leads(&w->pool->driver, w->index) ||

@@ -67,7 +67,7 @@ static void filled(struct worker *w)
 static void leave(struct worker *w)
 {
 	if (defect == LEAVES_SILENTLY && sentinel_is(w))
-		give_role(w->pool);
+		give_role(w);
 	else if (defect != KEEPS_ROLE)
 		sentinel_leave(w);
 }

@@ -36,7 +36,7 @@ static uint64_t enter(struct worker *w)
 	uint64_t until = sentinel_enter(w);
 
 	if (any_choice)
-		atomic_store_relaxed(&w->pool->idle.last_choice, 0);
+		idle_claim_none_last(&w->pool->idle, w->group);
 	return until;
 }
 

@@ -97,7 +97,7 @@ TEST(wake__last_choice__only_when_it_is_alone)
 		sleep_on(0, 0);
 		sleep_on(2, 0);
 		sleep_on(1, 1);
-		atomic_store_relaxed(&idle.last_choice, 1 + 1);
+		idle_claim_last(&idle, 1);
 		assert_int_equal(woken_from(cpu), 0);
 		assert_int_equal(woken_from(cpu), 2);
 		assert_int_equal(woken_from(cpu), 1);
@@ -110,7 +110,7 @@ TEST(wake__others_on_the_callers_cpu__wakes_the_last_choice)
 	sleep_on(0, 0);
 	sleep_on(1, 1);
 	sleep_on(2, 0);
-	atomic_store_relaxed(&idle.last_choice, 1 + 1);
+	idle_claim_last(&idle, 1);
 	assert_int_equal(woken_from(0), 1);
 	assert_int_equal(woken_from(0), 2);
 	assert_int_equal(woken_from(0), 0);
