@@ -7,15 +7,17 @@
 #include "core/base/hot.h"
 #include "core/os/process_generation.h"
 
-void driver_init(struct driver *driver, uint32_t generation,
-		 void (*summon)(void *ctx), void *summon_ctx)
+void driver_init(struct driver *driver, unsigned group, uint32_t generation,
+		 void (*summon)(void *ctx, unsigned group), void *summon_ctx)
 {
+	driver->group = group;
 	driver->generation = generation;
 	driver->summon = summon;
 	driver->summon_ctx = summon_ctx;
 	atomic_init(&driver->opened, 0);
 	atomic_init(&driver->attached, 0);
 	atomic_init(&driver->leader, 0);
+	atomic_init(&driver->summoned, 0);
 	atomic_init(&driver->looked_ns, 0);
 	atomic_init(&driver->seen_ns, 0);
 }
@@ -101,7 +103,7 @@ int driver_attach(struct driver *driver, int fd, uint64_t data)
 	atomic_fence_seq_cst();
 	if (!driver->outer &&
 	    (before == 0 || atomic_load_relaxed(&driver->leader) == 0))
-		driver->summon(driver->summon_ctx);
+		driver->summon(driver->summon_ctx, driver->group);
 	return 0;
 }
 
@@ -188,20 +190,24 @@ void driver_sleep(struct driver *driver, unsigned i, struct parker *parker,
 	atomic_store_relaxed(&driver->leader, i + 1);
 }
 
-bool driver_resign(struct driver *driver, unsigned i)
+bool driver_depose(struct driver *driver, unsigned from)
 {
-	uint32_t leader = i + 1;
+	uint32_t leader = from + 1;
 
 	/* Relaxed: ordered by the fence. */
-	if (!driver_leads(driver, i) ||
-	    !atomic_cas_relaxed(&driver->leader, &leader, 0))
+	if (!atomic_cas_relaxed(&driver->leader, &leader, 0))
 		return false;
 	/* I11. Orders the role before the load of the parked bits in summon(). Pairs with
 	 * the fence in idle_park_begin(): either a worker that parks sees that there is
 	 * no leader, or it is summoned. */
 	atomic_fence_seq_cst();
-	driver->summon(driver->summon_ctx);
+	driver->summon(driver->summon_ctx, driver->group);
 	return true;
+}
+
+bool driver_resign(struct driver *driver, unsigned i)
+{
+	return driver_leads(driver, i) && driver_depose(driver, i);
 }
 
 bool driver_stuck(const struct driver *driver, uint64_t since_ns,

@@ -2,12 +2,13 @@
 /**
  * driver.h - events of descriptors, and the worker that waits for them
  *
- * A runtime has one epoll, which is opened when the first descriptor is attached. From
- * then on one worker at a time is the leader. If the leader has nothing to do, it sleeps
- * in the epoll; all other workers sleep on their futexes. A leader that an event has woken
- * keeps the role while it runs tasks, and looks for further events between them. So an
- * event costs no wake-up of another worker. If the leader gets into a long poll, the
- * sentinel takes the role (core/loop/sentinel.h). Rules I11 and I12 of
+ * Each group of workers has a driver with an epoll, which is opened when the first
+ * descriptor is attached to it. From then on one worker of the group at a time is its
+ * leader. If the leader has nothing to do, it sleeps in the epoll; all other workers of the
+ * group sleep on their futexes. A leader that an event has woken keeps the role while it
+ * runs tasks, and looks for further events between them. So an event costs no wake-up of
+ * another worker. If the leader gets into a long poll, the sentinel takes the role, or
+ * passes it to a parked worker of the group (core/loop/sentinel.h). Rules I11 and I12 of
  * core/idle/IDLE.md say so exactly, with the proof.
  *
  * Any worker may take events. They are handed to a callback, which makes tasks runnable.
@@ -79,10 +80,11 @@ struct driver {
 	/* Set before the workers run; constant from then on. */
 	driver_deliver_fn *deliver;
 	void *owner; /* of deliver */
-	/* Makes a parked worker check whether there is a leader, and whether the leader
-	 * is watched. Called after a fence. */
-	void (*summon)(void *ctx);
+	/* Makes a parked worker of @group check whether there is a leader, and whether the
+	 * leader is watched. Called after a fence. */
+	void (*summon)(void *ctx, unsigned group);
 	void *summon_ctx;
+	unsigned group;
 	/* The epoll in which the caller of a driven runtime waits, + 1; 0: the workers
 	 * have threads. */
 	int outer;
@@ -102,6 +104,11 @@ struct driver {
 	/* The leader; 0: there is none. Writers: a parked worker, from 0; the leader; a
 	 * sentinel, which takes the role from a leader that is awake. Readers: any. */
 	alignas(CACHE_PAIR) atomic_u32 leader;
+	/* Index + 1 of the worker of the group that was last asked to take the role of
+	 * leader, or of sentinel; 0: it took one, or passed the summons on. Writers: the
+	 * thread that summons; the summoned worker; a new sentinel of the group. Readers:
+	 * workers of the group. */
+	atomic_u32 summoned;
 	/* When a worker last looked for events. Writers: workers, which look after they
 	 * have changed it. Readers: workers. */
 	atomic_u64 looked_ns;
@@ -111,8 +118,8 @@ struct driver {
 };
 
 /* driver_init - @driver is zeroed; the generation of the process is known */
-void driver_init(struct driver *driver, uint32_t generation,
-		 void (*summon)(void *ctx), void *summon_ctx);
+void driver_init(struct driver *driver, unsigned group, uint32_t generation,
+		 void (*summon)(void *ctx, unsigned group), void *summon_ctx);
 
 void driver_close(struct driver *driver);
 
@@ -195,6 +202,10 @@ bool driver_resign(struct driver *driver, unsigned i);
  * @since_ns? @leader: receives its index */
 bool driver_stuck(const struct driver *driver, uint64_t since_ns,
 		  unsigned *leader);
+
+/* driver_depose - take the role from worker @from, which is awake, and make another worker
+ * of the group take it. Return: false if that worker does not lead, or sleeps. */
+bool driver_depose(struct driver *driver, unsigned from);
 
 /* driver_take_over - take the role from worker @from, which is awake, as worker @i, the
  * sentinel. Return: false if that worker does not lead, or sleeps. */

@@ -165,7 +165,7 @@ static bool may_wait_locked(const struct files *files, const struct worker *w,
 			    const struct skua_file_op *op)
 {
 	return op->kind == FILE_WRITE && w &&
-	       &w->pool->driver == files->driver &&
+	       w->pool->drivers == files->driver &&
 	       files->queued.count < SUBMIT_AT &&
 	       w->tick.mean_ns <= SUBMIT_WAIT_NS &&
 	       (w->pool->worker_count == 1 || sentinel_watches(w->pool));

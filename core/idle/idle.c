@@ -625,16 +625,13 @@ bool idle_any_sleepy(const struct idle *idle)
 	return summary_next(idle->sleepy, 0, groups) < groups;
 }
 
-int idle_first_parked(const struct idle *idle)
+int idle_first_parked_in(const struct idle *idle, unsigned group)
 {
-	for (unsigned g = 0; g < idle->groups->count; g++) {
-		uint64_t parked = parked_of(idle, g);
+	uint64_t parked = parked_of(idle, group);
 
-		if (parked != 0)
-			return idle->groups->groups[g]
-				.workers[__builtin_ctzll(parked)];
-	}
-	return -1;
+	return parked == 0 ? -1
+			   : (int)idle->groups->groups[group]
+				     .workers[__builtin_ctzll(parked)];
 }
 
 bool idle_sleeps_elsewhere(const struct idle *idle)

@@ -256,9 +256,9 @@ static inline void idle_claim_none_last(struct idle *idle, unsigned group)
 	atomic_store_relaxed(&idle->by_group[group].last_choice, 0);
 }
 
-/* idle_first_parked - return the index of any parked worker, or -1. The caller
- * has fenced; without a fence, the result is a hint. */
-int idle_first_parked(const struct idle *idle);
+/* idle_first_parked_in - return the index of any parked worker of @group, or -1. The
+ * caller has fenced; without a fence, the result is a hint. */
+int idle_first_parked_in(const struct idle *idle, unsigned group);
 
 /* idle_at_work - return the number of workers that neither search nor are
  * parked, or 0 if some of them change their states

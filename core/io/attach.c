@@ -58,6 +58,21 @@ static int begin(struct io_slot *slot)
 		       : -EEXIST;
 }
 
+/* Return the group to whose driver the caller attaches: its own, if it is a worker. Another
+ * thread may attach the descriptors of all workers, so it takes the groups in turn. */
+static unsigned group_here(struct pool *pool)
+{
+	const struct worker *worker = current_worker;
+
+	if (pool->idle.group_count <= 1)
+		return 0;
+	if (worker && worker->pool == pool)
+		return worker->group;
+	/* Relaxed: decides nothing but the order. */
+	return atomic_fetch_add_relaxed(&pool->attach_turn, 1) %
+	       pool->idle.group_count;
+}
+
 /* Attach a descriptor of a known kind. */
 static int attach_kind(struct pool *pool, int fd, unsigned kind,
 		       struct skua_io *out)
@@ -79,11 +94,12 @@ static int attach_kind(struct pool *pool, int fd, unsigned kind,
 	slot->delays[IO_READ] = slot->delays[IO_WRITE] = 0;
 	slot->connecting = false;
 	slot->accepted = 0;
+	slot->group = (uint16_t)group_here(pool);
 	/* Relaxed, both: slot_init() releases. */
 	atomic_store_relaxed(&slot->pool, pool);
 	atomic_store_relaxed(&slot->generation, pool->generation);
 	serial = slot_init(slot);
-	code = driver_attach(&pool->driver, fd,
+	code = driver_attach(&pool->drivers[slot->group], fd,
 			     slot_serial_word(serial) | (uint32_t)fd);
 	if (code) {
 		slot_end(slot);
@@ -171,7 +187,7 @@ static int finish(struct io_slot *slot)
 	int accepted = slot->accepted - 1;
 	int fd = slot->fd;
 
-	driver_detach(&pool->driver, fd);
+	driver_detach(&pool->drivers[slot->group], fd);
 	slot->accepted = 0;
 	/* The kernel may give the number to another thread once it is closed, and
 	 * that may attach it. So the slot is free before. */

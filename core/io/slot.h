@@ -103,6 +103,7 @@ struct io_slot {
 	 * direction. */
 	uint8_t delays[2];
 	bool connecting; /* the kernel connects it. As delays, of writing */
+	uint16_t group;  /* whose driver it is attached to; as kind */
 	/* A connection that was accepted but could not be attached yet, + 1; 0: none.
 	 * Accessed by the owner of the reading direction, and the last holder. */
 	int32_t accepted;

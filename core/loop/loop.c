@@ -196,7 +196,7 @@ static void run_pollers(struct worker *w, uint64_t now_ns)
 }
 
 /* Return how many other groups' timers a worker checks at the end of a tick: one,
- * if that is due. The sentinel may have slept for any of them. */
+ * if that is due, whose events it then looks for as well. The sentinel may have slept for any of them. */
 static unsigned other_groups(const struct worker *w, bool busy, bool due)
 {
 	unsigned others = w->pool->groups->count - 1;
@@ -212,19 +212,22 @@ static HOT void end_tick(struct worker *w, bool busy)
 {
 	uint64_t now_ns = clock_now_ns();
 	bool due = !busy || now_ns >= w->pollers_due_ns;
+	unsigned others = other_groups(w, busy, due);
 
 	count_leaves(w);
 	tick_end(&w->tick, now_ns);
 	telemetry_check(&w->telemetry, now_ns);
 	if (now_ns >= w->affinity_due_ns)
 		w->pool->recheck_affinity(w, now_ns);
-	timers_fire_due(w, now_ns, other_groups(w, busy, due));
+	timers_fire_due(w, now_ns, others);
 	if (pool_submits(w->pool, now_ns, !busy))
 		w->pool->submit(w->pool);
 	if (due)
 		run_pollers(w, now_ns);
-	if (driver_used(&w->pool->driver))
+	if (driver_used(w->driver))
 		reap_owner(w, now_ns, busy);
+	if (others > 0)
+		reap_turn_owner(w, now_ns);
 	/* A task that a timer, poller or event has put into the LIFO slot runs before
 	 * one that yielded, for which work_yield_owner() woke no worker. So
 	 * notify here. */
@@ -290,7 +293,7 @@ static struct skua_task *wait_for_task(struct worker *w)
 				      * loop */
 	}
 	sentinel_leave(w);
-	if (driver_used(&w->pool->driver))
+	if (driver_used(w->driver))
 		reap_resign_if_long(w);
 	now_ns = clock_now_ns();
 	telemetry_working(&w->telemetry, now_ns);
@@ -405,7 +408,7 @@ static void drive_resume(struct worker *w, uint64_t now_ns)
 	/* A driven worker scans everything itself, so it does not count as a
 	 * searcher. */
 	idle_leave_search(idle, w->index);
-	driver_seen(&w->pool->driver, now_ns);
+	driver_seen(w->driver, now_ns);
 	telemetry_woken(&w->telemetry, now_ns);
 	telemetry_unpark(&w->telemetry);
 }

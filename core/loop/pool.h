@@ -77,7 +77,7 @@ struct pool {
 	struct inject_group *inject; /* one for each group */
 	struct idle idle;
 	struct sentinel sentinel;
-	struct driver driver;
+	struct driver *drivers; /* one for each group */
 	struct team team;
 
 	/* 0: no operation on a file waits in a queue. Writers: threads that queue one, or
@@ -88,6 +88,9 @@ struct pool {
 	 * when that was last logged, of the monotonic clock; 0: never. Writers: any
 	 * thread. */
 	atomic_u64 accepts_delayed, delay_logged_ns;
+	/* Counts descriptors that threads which are no workers have attached to the groups
+	 * in turn. Writers: those threads. */
+	atomic_u32 attach_turn;
 
 	/* Number of tasks counted as spawned that no worker ends: spawns that
 	 * were refused after all, and calls of skua_run(). Writers: any thread.

@@ -23,6 +23,8 @@ int pool_allocate(struct pool *pool, const struct config *config,
 				       sizeof(*pool->map.lines));
 	pool->inject = memory_alloc(a, CACHE_PAIR, groups->count,
 				    sizeof(*pool->inject));
+	pool->drivers = memory_alloc(a, CACHE_PAIR, groups->count,
+				     sizeof(*pool->drivers));
 	pool->sentinel.sights = memory_alloc(a, CACHE_PAIR, config->workers,
 					     sizeof(*pool->sentinel.sights));
 	if (config->track_tasks)
@@ -30,7 +32,7 @@ int pool_allocate(struct pool *pool, const struct config *config,
 			a, CACHE_PAIR, 1, sizeof(*pool->telemetry.track));
 	return pool->idle.sleepers && pool->idle.by_group && pool->deadlines &&
 			       pool->map.lines && pool->inject &&
-			       pool->sentinel.sights &&
+			       pool->drivers && pool->sentinel.sights &&
 			       (pool->telemetry.track || !config->track_tasks)
 		       ? 0
 		       : -ENOMEM;
@@ -51,15 +53,19 @@ void pool_free(struct pool *pool, const struct config *config,
 		    sizeof(*pool->map.lines));
 	memory_free(a, pool->inject, CACHE_PAIR, groups->count,
 		    sizeof(*pool->inject));
+	for (unsigned g = 0; pool->drivers && g < groups->count; g++)
+		driver_close(&pool->drivers[g]);
+	memory_free(a, pool->drivers, CACHE_PAIR, groups->count,
+		    sizeof(*pool->drivers));
 	memory_free(a, pool->sentinel.sights, CACHE_PAIR, config->workers,
 		    sizeof(*pool->sentinel.sights));
 	memory_free(a, pool->telemetry.track, CACHE_PAIR, 1,
 		    sizeof(*pool->telemetry.track));
 }
 
-static void summon(void *ctx)
+static void summon(void *ctx, unsigned group)
 {
-	sentinel_summon_leader(ctx);
+	sentinel_summon_leader(ctx, group);
 }
 
 int pool_init(struct pool *pool, const struct config *config,
@@ -89,10 +95,13 @@ int pool_init(struct pool *pool, const struct config *config,
 	pool->team.telemetry = &pool->telemetry;
 	pool->telemetry.wait_samples = wait_samples;
 	sentinel_init(&pool->sentinel, pool->sentinel.sights);
-	driver_init(&pool->driver, pool->generation, summon, pool);
+	for (unsigned g = 0; g < groups->count; g++)
+		driver_init(&pool->drivers[g], g, pool->generation, summon,
+			    pool);
 	atomic_init(&pool->prioritises, 0);
 	atomic_init(&pool->accepts_delayed, 0);
 	atomic_init(&pool->delay_logged_ns, 0);
+	atomic_init(&pool->attach_turn, 0);
 	atomic_init(&pool->refused, 0);
 	atomic_init(&pool->queued, 0);
 	atomic_init(&pool->closing, 0);

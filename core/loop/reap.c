@@ -28,7 +28,7 @@ static void begin_round(struct worker *w)
 
 static void deliver_batch(struct worker *w, const struct driver_batch *batch)
 {
-	struct driver *driver = &w->pool->driver;
+	struct driver *driver = w->driver;
 
 	counter_add_owner(&w->area.counters.io_reaps, 1);
 	counter_add_owner(&w->area.counters.io_events, batch->count);
@@ -63,7 +63,7 @@ HOT void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
 
 HOT void reap_resign_if_long(struct worker *w)
 {
-	struct driver *driver = &w->pool->driver;
+	struct driver *driver = w->driver;
 
 	if (driver_leads(driver, w->index) &&
 	    w->tick.mean_ns > DRIVER_KEEP_NS && w->pool->worker_count > 1)
@@ -87,7 +87,7 @@ static bool round_over(struct worker *w)
 
 bool reap_leads(const struct worker *w)
 {
-	const struct driver *driver = &w->pool->driver;
+	const struct driver *driver = w->driver;
 
 	return driver_leads(driver, w->index) || !driver_led(driver);
 }
@@ -107,7 +107,7 @@ static uint64_t look_age_ns(struct worker *w, bool busy)
 
 HOT bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
 {
-	struct driver *driver = &w->pool->driver;
+	struct driver *driver = w->driver;
 	struct driver_batch batch;
 
 	if (!driver_attached(driver))
@@ -115,6 +115,18 @@ HOT bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
 	if (busy)
 		reap_resign_if_long(w);
 	if (!driver_take(driver, now_ns, look_age_ns(w, busy), &batch))
+		return false;
+	reap_deliver_owner(w, &batch);
+	return true;
+}
+
+bool reap_turn_owner(struct worker *w, uint64_t now_ns)
+{
+	struct driver *driver = &w->pool->drivers[w->timers_turn];
+	struct driver_batch batch;
+
+	if (driver == w->driver || !driver_attached(driver) ||
+	    !driver_take(driver, now_ns, DRIVER_ROUND_NS, &batch))
 		return false;
 	reap_deliver_owner(w, &batch);
 	return true;

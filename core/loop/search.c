@@ -89,7 +89,7 @@ static bool has_work(const struct worker *w, const struct skua_task *task)
 /* Look for events, and make their tasks runnable. */
 static bool reap(struct worker *w, uint64_t now_ns, bool busy)
 {
-	return driver_used(&w->pool->driver) && reap_owner(w, now_ns, busy);
+	return driver_used(w->driver) && reap_owner(w, now_ns, busy);
 }
 
 /* Has a searcher tasks of its own? Only events have put them there. */
@@ -103,7 +103,7 @@ static bool has_own(const struct worker *w)
  * the spin time, however few steps it took: its sleep in the driver looks for
  * events as well (I11). A worker that searches for longer than the delay of the LIFO
  * slots checks them as the sentinel would. A worker that searches for longer
- * than TICK_POLLERS_NS checks the timers of another group in each step: not
+ * than TICK_POLLERS_NS checks the timers and events of another group in each step: not
  * before, because a search of the measured time is over by then, and reads as
  * few lines as it can. */
 static struct skua_task *search(struct worker *w)
@@ -129,15 +129,18 @@ static struct skua_task *search(struct worker *w)
 		uint64_t now_ns = clock_now_ns();
 		bool over = now_ns - start_ns >= spin_ns;
 		/* A worker with pollers sleeps in these, not in the driver. */
-		bool leads = !w->pollers.list &&
-			     driver_attached(&pool->driver) && reap_leads(w);
+		bool leads = !w->pollers.list && driver_attached(w->driver) &&
+			     reap_leads(w);
 
 		idle_renew(&w->pool->idle, w->group, now_ns);
-		if (now_ns - start_ns > TICK_POLLERS_NS)
+		bool others = now_ns - start_ns > TICK_POLLERS_NS;
+
+		if (others)
 			timers_take_turn(w);
 		if (now_ns - start_ns > pool->tuning.lifo_delay_ns)
 			task = sentinel_watch(w, now_ns);
-		if (!task && !(over && leads) && reap(w, now_ns, false)) {
+		if (!task && ((!(over && leads) && reap(w, now_ns, false)) ||
+			      (others && reap_turn_owner(w, now_ns)))) {
 			spin_learn(&w->spin, now_ns - start_ns);
 			return NULL;
 		}
@@ -218,8 +221,8 @@ static void woken(struct worker *w, bool slept)
 	idle_delayed(idle, w->index, now_ns - claimed_ns, now_ns);
 	learn_gap(w, claimed_ns, true);
 	w->told = idle_told(idle, w->index);
-	if (driver_leads(&w->pool->driver, w->index))
-		driver_seen(&w->pool->driver, now_ns);
+	if (driver_leads(w->driver, w->index))
+		driver_seen(w->driver, now_ns);
 	telemetry_woken(&w->telemetry, now_ns);
 }
 
@@ -235,10 +238,12 @@ struct nap {
 static void take_nap(struct worker *w, struct nap *nap)
 {
 	struct idle *idle = &w->pool->idle;
-	struct driver *driver = &w->pool->driver;
+	struct driver *driver = w->driver;
 	struct parker *parker = &idle->sleepers[w->index].parker;
 
 	nap->until = sentinel_enter(w);
+	if (w->pollers.list)
+		sentinel_summoned_in_vain(w);
 	nap->polled = pollers_park_owner(&w->pollers, parker, nap->until);
 	nap->led = !nap->polled && driver_enter(driver, w->index); /* I11 */
 	nap->slept = false;
@@ -260,11 +265,27 @@ static bool waits_for_claim(const struct nap *nap)
 	return !nap->polled && !nap->led && nap->until == SENTINEL_NEVER;
 }
 
+/* Look for events of the other groups, from that on whose turn it is, until some are found.
+ * Called by the sentinel (I12). */
+static void look_elsewhere(struct worker *w, struct nap *nap)
+{
+	unsigned left = w->pool->groups->count - 1;
+
+	for (; left > 0 && nap->batch.count == 0; left--) {
+		struct driver *driver = &w->pool->drivers[w->timers_turn];
+
+		if (driver_attached(driver))
+			driver_take(driver, nap->now_ns, DRIVER_HELP_NS,
+				    &nap->batch);
+		timers_take_turn(w);
+	}
+}
+
 /* After a nap that may have ended for something that is due. Return: is it? *@task: receives
  * a task of the LIFO slot of a worker in a long poll, or NULL. */
 static bool is_due(struct worker *w, struct nap *nap, struct skua_task **task)
 {
-	struct driver *driver = &w->pool->driver;
+	struct driver *driver = w->driver;
 
 	/* Only the sentinel has a deadline, and checks the slots. */
 	*task = nap->until == SENTINEL_NEVER ? NULL : sentinel_check(w);
@@ -273,6 +294,8 @@ static bool is_due(struct worker *w, struct nap *nap, struct skua_task **task)
 		driver_looked(driver, nap->now_ns);
 	else if (nap->until != SENTINEL_NEVER && driver_used(driver))
 		driver_take(driver, nap->now_ns, DRIVER_HELP_NS, &nap->batch);
+	if (nap->until != SENTINEL_NEVER)
+		look_elsewhere(w, nap);
 	return *task || nap->polled || nap->batch.count > 0 ||
 	       pool_next_timer_ns(w->pool) <= nap->now_ns;
 }
@@ -348,9 +371,9 @@ static bool park(struct worker *w, bool searched, struct skua_task **task)
 /* A worker that sleeps in a poller cannot lead. */
 static void leave_driver_to_others(struct worker *w)
 {
-	if (w->pollers.list && driver_leads(&w->pool->driver, w->index)) {
+	if (w->pollers.list && driver_leads(w->driver, w->index)) {
 		sentinel_leave(w);
-		driver_resign(&w->pool->driver, w->index);
+		driver_resign(w->driver, w->index);
 	}
 }
 

@@ -44,18 +44,17 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights)
 	atomic_init(&sentinel->holder, 0);
 	atomic_init(&sentinel->until_ns, SENTINEL_NEVER);
 	atomic_init(&sentinel->slow, 0);
-	atomic_init(&sentinel->summoned, 0);
 	sentinel->ripe_ns = SENTINEL_NEVER;
 	sentinel->quiet_max = QUIET_MAX;
 	sentinel->stopped_ns = 0;
 	sentinel->sights = sights;
 }
 
-/* Summon worker @i. Returns false if it is no longer parked. */
-static bool summon_parked(struct pool *pool, unsigned i)
+/* Summon worker @i of @group. Returns false if it is no longer parked. */
+static bool summon_parked(struct pool *pool, unsigned group, unsigned i)
 {
 	/* Relaxed: ordered by the fence. */
-	atomic_store_relaxed(&pool->sentinel.summoned, i + 1);
+	atomic_store_relaxed(&pool->drivers[group].summoned, i + 1);
 	/* I7. Orders the summons before the load of the parked bit. Pairs with
 	 * the fences in sleep_parked() and idle_park_cancel(), by a worker
 	 * whose bit was cleared: either that worker sees the summons, and
@@ -67,7 +66,8 @@ static bool summon_parked(struct pool *pool, unsigned i)
 	return true;
 }
 
-static void summon_any(struct pool *pool)
+/* Summon a parked worker of @group. Returns false if none is parked. */
+static bool summon_in(struct pool *pool, unsigned group)
 {
 	int i;
 
@@ -75,8 +75,17 @@ static void summon_any(struct pool *pool)
 	 * summoned. If none is parked, a worker that parks from now on does its
 	 * own check (I2). */
 	do {
-		i = idle_first_parked(&pool->idle);
-	} while (i >= 0 && !summon_parked(pool, (unsigned)i));
+		i = idle_first_parked_in(&pool->idle, group);
+	} while (i >= 0 && !summon_parked(pool, group, (unsigned)i));
+	return i >= 0;
+}
+
+static void summon_any(struct pool *pool)
+{
+	for (unsigned g = 0; g < pool->groups->count; g++) {
+		if (summon_in(pool, g))
+			return;
+	}
 }
 
 void sentinel_summon(struct pool *pool)
@@ -91,16 +100,48 @@ void sentinel_summon(struct pool *pool)
 		summon_any(pool);
 }
 
-void sentinel_summon_leader(struct pool *pool)
+void sentinel_summon_leader(struct pool *pool, unsigned group)
 {
+	/* A leader that gives the role up summons another one itself. */
+	bool led = driver_led(&pool->drivers[group]);
 	/* Relaxed: ordered by the caller's fence. */
 	uint32_t holder = atomic_load_relaxed(&pool->sentinel.holder);
-
 	/* The sentinel may be awake, and never park. */
-	if (holder && idle_parked(&pool->idle, holder - 1))
+	bool parked = holder && idle_parked(&pool->idle, holder - 1);
+	bool near = parked && idle_group_of(&pool->idle, holder - 1) == group;
+
+	if (!led && !near && summon_in(pool, group))
+		return;
+	if (parked)
 		parker_unpark(&pool->idle.sleepers[holder - 1].parker);
 	else
 		summon_any(pool);
+}
+
+/* Was @w, which calls this, the last worker of its group to be summoned? */
+static bool is_summoned(const struct worker *w)
+{
+	/* Relaxed: a thread that summons this worker fences (I7), or ends its park. */
+	return atomic_load_relaxed(&w->driver->summoned) == w->index + 1;
+}
+
+static void end_summons(struct worker *w)
+{
+	/* Relaxed: as in is_summoned(). A thread that summons another worker meanwhile has
+	 * ended the park of that one, which checks for both roles. */
+	atomic_store_relaxed(&w->driver->summoned, 0);
+}
+
+void sentinel_summoned_in_vain(struct worker *w)
+{
+	/* Relaxed: the thread that summoned @w has ended its park since it stored what the
+	 * sentinel must see. */
+	uint32_t holder = atomic_load_relaxed(&w->pool->sentinel.holder);
+
+	if (!is_summoned(w) || holder == 0 || holder == w->index + 1)
+		return;
+	end_summons(w);
+	parker_unpark(&w->pool->idle.sleepers[holder - 1].parker);
 }
 
 bool sentinel_watches(const struct pool *pool)
@@ -138,18 +179,38 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Are descriptors attached to the driver of any group? */
+static bool any_attached(const struct pool *pool)
+{
+	for (unsigned g = 0; g < pool->groups->count; g++) {
+		if (driver_attached(&pool->drivers[g]))
+			return true;
+	}
+	return false;
+}
+
+/* Are descriptors attached to a driver that no worker leads? */
+static bool any_without_leader(const struct pool *pool)
+{
+	for (unsigned g = 0; g < pool->groups->count; g++) {
+		if (driver_attached(&pool->drivers[g]) &&
+		    !driver_led(&pool->drivers[g]))
+			return true;
+	}
+	return false;
+}
+
 /* Is there anything to check while a worker runs? */
 static bool watches_any(const struct pool *pool)
 {
-	return sentinel_watches(pool) || driver_attached(&pool->driver);
+	return sentinel_watches(pool) || any_attached(pool);
 }
 
 /* May a check find anything? It may find events while all workers are parked if no worker
- * leads, because all of them sleep in pollers. */
+ * of a group leads, because all of them sleep in pollers. */
 static bool checks_pay(const struct pool *pool)
 {
-	return !idle_all_parked(&pool->idle) ||
-	       (driver_attached(&pool->driver) && !driver_led(&pool->driver));
+	return !idle_all_parked(&pool->idle) || any_without_leader(pool);
 }
 
 static bool something_to_watch(struct pool *pool)
@@ -164,14 +225,13 @@ static uint64_t shortest_delay(const struct pool *pool)
 {
 	uint64_t delay_ns = pool->tuning.lifo_delay_ns / 2;
 
-	return driver_attached(&pool->driver)
-		       ? earlier(delay_ns, DELAY_MIN_DRIVER_NS)
-		       : delay_ns;
+	return any_attached(pool) ? earlier(delay_ns, DELAY_MIN_DRIVER_NS)
+				  : delay_ns;
 }
 
 static uint64_t longest_delay(const struct pool *pool)
 {
-	if (driver_attached(&pool->driver))
+	if (any_attached(pool))
 		return DELAY_MAX_DRIVER_NS;
 	return pool->tuning.lifo_delay_ns > DELAY_MAX_NS
 		       ? pool->tuning.lifo_delay_ns
@@ -183,10 +243,12 @@ static uint64_t longest_delay(const struct pool *pool)
  * for each would cost a wake-up of the sentinel for each event. */
 static uint64_t slow_delay(const struct pool *pool)
 {
-	if (driver_attached(&pool->driver))
+	if (any_attached(pool))
 		return DELAY_MAX_DRIVER_NS;
-	return (pool->sentinel.short_polls ? SLOW_DELAYS_SHORT : SLOW_DELAYS) *
-	       pool->tuning.lifo_delay_ns;
+	return earlier(
+		(pool->sentinel.short_polls ? SLOW_DELAYS_SHORT : SLOW_DELAYS) *
+			pool->tuning.lifo_delay_ns,
+		DELAY_MAX_NS);
 }
 
 /* Set when to check the LIFO slots next: after @delay_ns, or earlier if a task
@@ -200,8 +262,7 @@ static void set_delay(struct pool *pool, uint64_t delay_ns)
 			      ? earlier(clock_now_ns() + delay_ns, s->ripe_ns)
 			      : SENTINEL_NEVER;
 	/* Relaxed: as in sentinel_filled(). */
-	atomic_store_relaxed(&s->slow, sentinel_watches(pool) &&
-					       delay_ns > slow_delay(pool));
+	atomic_store_relaxed(&s->slow, delay_ns > slow_delay(pool));
 }
 
 /* Begin to count checks with all workers parked. If a sentinel has stopped checking, the
@@ -222,8 +283,8 @@ static void begin_quiet(struct pool *pool)
 static bool take_role(struct worker *w)
 {
 	struct sentinel *s = &w->pool->sentinel;
-	/* Relaxed: a hint that a worker has just filled its slot. */
-	bool summoned = atomic_load_relaxed(&s->summoned) == w->index + 1;
+	/* A hint that a worker has just filled its slot. */
+	bool summoned = is_summoned(w);
 	uint32_t nobody = 0;
 
 	/* Acquire: the fields that the sentinel before has written. Pairs with
@@ -232,11 +293,9 @@ static bool take_role(struct worker *w)
 		return false;
 	/* Only a preference of wakers. A waker may claim the sentinel; then another worker
 	 * must be woken to take the role. */
-	if (!driver_led(&w->pool->driver))
+	if (!driver_led(w->driver))
 		idle_claim_last(&w->pool->idle, w->index);
-	/* Relaxed: a thread that summons meanwhile only needs a sentinel to
-	 * exist. */
-	atomic_store_relaxed(&s->summoned, 0);
+	end_summons(w);
 	set_delay(w->pool, shortest_delay(w->pool));
 	if (summoned && watches_any(w->pool))
 		s->check_ns =
@@ -250,7 +309,7 @@ static void give_role(struct worker *w)
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
 
-	if (!driver_led(&pool->driver))
+	if (!driver_led(w->driver))
 		idle_claim_none_last(&pool->idle, w->group);
 	/* Relaxed: ordered by the fence. */
 	atomic_store_relaxed(&s->until_ns, SENTINEL_NEVER);
@@ -268,6 +327,14 @@ static bool waits_for_timers(const struct pool *pool)
 {
 	return pool->sentinel.quiet >= pool->sentinel.quiet_max ||
 	       (pool->worker_count == 1 && !checks_pay(pool));
+}
+
+/* Does the sentinel check more rarely than it has to while descriptors are attached? None
+ * were when it began its delay. */
+static bool is_late(const struct pool *pool)
+{
+	return pool->sentinel.delay_ns > DELAY_MAX_DRIVER_NS &&
+	       any_attached(pool);
 }
 
 uint64_t sentinel_enter(struct worker *w)
@@ -302,7 +369,8 @@ uint64_t sentinel_enter(struct worker *w)
 		atomic_fence_seq_cst();
 		if (pool_next_timer_ns(pool) < until)
 			continue;
-		if (quiet && watches_any(pool) && checks_pay(pool)) {
+		if ((quiet && watches_any(pool) && checks_pay(pool)) ||
+		    is_late(pool)) {
 			begin_quiet(pool);
 			set_delay(pool, shortest_delay(pool));
 			continue;
@@ -331,23 +399,32 @@ static bool occupied(struct sentinel *s, const struct worker *other,
 	return item != NULL;
 }
 
-/* Take the role of leader from a worker that is awake, if it has begun no poll and nobody
- * has looked for events since the last check (I12). A worker with pollers never leads. */
-static void watch_leader(struct worker *w)
+/* Take the role of leader from worker @leader, for the sentinel @w or, in another group, for
+ * a parked worker. A worker with pollers never leads. */
+static bool replace(struct worker *w, struct driver *driver, unsigned leader)
+{
+	if (driver == w->driver)
+		return !w->pollers.list &&
+		       driver_take_over(driver, w->index, leader);
+	return idle_first_parked_in(&w->pool->idle, driver->group) >= 0 &&
+	       driver_depose(driver, leader);
+}
+
+/* Replace a leader that is awake, if it has begun no poll and nobody has looked for events
+ * since the last check (I12). */
+static void watch_leader(struct worker *w, struct driver *driver)
 {
 	struct pool *pool = w->pool;
-	struct driver *driver = &pool->driver;
 	const struct sentinel *s = &pool->sentinel;
 	unsigned leader;
 	uint64_t polls;
 
-	if (!driver_attached(driver) || w->pollers.list ||
+	if (!driver_attached(driver) ||
 	    !driver_stuck(driver, s->checked_ns, &leader) || leader == w->index)
 		return;
 	polls = counter_read(
 		&pool->workers[leader]->area.counters.tasks_polled);
-	if (polls != s->sights[leader].polls ||
-	    !driver_take_over(driver, w->index, leader))
+	if (polls != s->sights[leader].polls || !replace(w, driver, leader))
 		return;
 	counter_add_owner(&w->area.counters.io_takeovers, 1);
 	probe_io_takeover(w->index, leader);
@@ -401,7 +478,8 @@ struct skua_task *sentinel_check(struct worker *w)
 		s->quiet++;
 	if (s->quiet == s->quiet_max)
 		s->stopped_ns = now_ns;
-	watch_leader(w);
+	for (unsigned g = 0; g < pool->groups->count; g++)
+		watch_leader(w, &pool->drivers[g]);
 	if (pool_submits(pool, now_ns, false))
 		pool->submit(pool);
 	s->ripe_ns = SENTINEL_NEVER;
@@ -454,20 +532,26 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 	return task;
 }
 
+/* Is there a sentinel that checks leaders often enough? One that waits for timers only does
+ * not check them. */
+static bool is_checking(const struct sentinel *s)
+{
+	/* Relaxed, both: ordered by the caller's fence (I7). */
+	return atomic_load_relaxed(&s->holder) != 0 &&
+	       atomic_load_relaxed(&s->slow) == 0;
+}
+
 void sentinel_leave(struct worker *w)
 {
-	struct sentinel *s = &w->pool->sentinel;
-	uint32_t me = w->index + 1;
-
-	/* Relaxed, all: only this worker clears its own index there, and a
-	 * thread that writes that index issues a fence (I7). */
+	/* Relaxed: only this worker clears its own index there, and a thread
+	 * that writes that index issues a fence (I7). */
 	if (sentinel_is(w))
 		give_role(w);
-	else if (atomic_load_relaxed(&s->summoned) == me)
-		atomic_store_relaxed(&s->summoned, 0);
-	else if (!driver_leads(&w->pool->driver, w->index) ||
-		 atomic_load_relaxed(&s->holder) != 0) /* I12 */
+	else if (is_summoned(w))
+		end_summons(w);
+	else if (!driver_leads(w->driver, w->index) ||
+		 is_checking(&w->pool->sentinel)) /* I12 */
 		return;
 	if (something_to_watch(w->pool))
-		sentinel_summon_leader(w->pool);
+		sentinel_summon_leader(w->pool, w->group);
 }

@@ -11,9 +11,11 @@
  * sleep until they are woken. When all workers have been parked for a while, and
  * there is no timer, there is no sentinel either, and no wake-up at all.
  *
- * While descriptors are attached, the sentinel also submits operations on files that a
- * worker has queued for the end of its tick (pool.submit_due_ns), looks for events, and takes the
- * role of leader from a worker that is in a long poll (core/driver/driver.h).
+ * While descriptors are attached, the sentinel also looks for events of all groups. It
+ * takes the role of leader from a worker that is in a long poll, for itself if that worker is
+ * of its own group, and else for a parked worker of that group (core/driver/driver.h). And it
+ * submits operations on files that a worker has queued for the end of its tick
+ * (pool.submit_due_ns).
  *
  * Rules I6, I7 and I12 of core/idle/IDLE.md say how it is made to check, and when
  * it gives up the role. A sentinel that finds the slots empty checks less and less
@@ -57,13 +59,6 @@ struct sentinel {
 	/* When the sentinel checks next, in monotonic time. Writer: the
 	 * sentinel. Readers: threads that publish a timer's deadline. */
 	atomic_u64 until_ns;
-	/*
-	 * Index + 1 of the worker that was summoned last, while there was no
-	 * sentinel; 0: it took the role, or passed the summons on. Writers: the
-	 * thread that summons; the summoned worker; a new sentinel. Readers:
-	 * workers.
-	 */
-	atomic_u32 summoned;
 	/* 1: the sentinel checks the LIFO slots so rarely that a worker which
 	 * fills an empty one must summon it. Writer: the sentinel. Readers:
 	 * owners of slots; the sentinel. */
@@ -89,9 +84,16 @@ void sentinel_init(struct sentinel *sentinel, struct sentinel_sight *sights);
  * another parked worker, so that it checks deadlines. Threads: any. */
 void sentinel_summon(struct pool *pool);
 
-/* sentinel_summon_leader - end the park of a worker, so that it takes the role of leader if
- * nobody has it, and that of sentinel if it is missing. The caller has fenced. */
-void sentinel_summon_leader(struct pool *pool);
+/* sentinel_summon_leader - end the park of a worker of @group, so that it takes the role of
+ * leader if nobody has it, and that of sentinel if it is missing. If none is parked there,
+ * make the sentinel, or a parked worker that becomes it, look for events of the group. The
+ * caller has fenced. */
+void sentinel_summon_leader(struct pool *pool, unsigned group);
+
+/* sentinel_summoned_in_vain - if @w was summoned, and has not become the sentinel, make the
+ * sentinel look for events of its group. Called by @w, which is parked and has pollers, so
+ * that it cannot lead. */
+void sentinel_summoned_in_vain(struct worker *w);
 
 /* sentinel_filled - summon the sentinel if it must know that the LIFO slot of
  * @w, which was empty, has been filled, or that operations on files wait for the end of a

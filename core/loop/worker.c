@@ -19,6 +19,7 @@ void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 	worker->area.inbox_taken = (uintptr_t)&worker->inbox.taken;
 	worker->group = idle_group_of(&pool->idle, index);
 	worker->inject = &pool->inject[worker->group];
+	worker->driver = &pool->drivers[worker->group];
 	work_flag_init(&worker->flag, &pool->map, worker->group,
 		       pool->groups->places[index].bit);
 	if (pool->team.members)

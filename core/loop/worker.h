@@ -28,6 +28,7 @@ struct worker {
 	struct local_queue *queue;   /* of struct skua_task */
 	struct fork_join *fork_join; /* its jobs */
 	struct inject_group *inject; /* what enters at its group */
+	struct driver *driver;       /* of its group */
 	unsigned index;
 	unsigned group; /* its LLC group */
 	/* As in the pool. Copied to the other fields that each call from a poll reads. */
@@ -42,7 +43,8 @@ struct worker {
 	uint64_t batch_end;       /* of the last injected batch, in its queue */
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint64_t pollers_due_ns;  /* when its pollers are called although it is
-				   * busy, and another group's timers checked */
+				   * busy, and another group's timers and events
+				   * checked */
 	unsigned timers_turn;     /* that group; its own one if there is no
 				   * other */
 	uint32_t polls_until_inject; /* until the next check (turns.h) */

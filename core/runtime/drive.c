@@ -127,7 +127,7 @@ int drive_init(struct drive *drive, struct pool *pool)
 		return code;
 	pool->idle.sleepers[0].parker.wake = signal_event;
 	pool->idle.sleepers[0].parker.ctx = drive;
-	pool->driver.outer = drive->epoll_fd + 1;
+	pool->drivers[0].outer = drive->epoll_fd + 1;
 	pool->on_drained = reach_goal;
 	pool->on_drained_ctx = drive;
 	/* No timer is due yet, so this call only parks the worker. */

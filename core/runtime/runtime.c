@@ -40,7 +40,6 @@ static void free_memory(struct skua_runtime *rt)
 	stall_free(&rt->watch, &rt->config);
 	affinity_destroy(&rt->affinity);
 	worker_threads_free(&rt->threads, &rt->config);
-	driver_close(&pool->driver);
 	drive_close(&rt->drive);
 	llc_groups_free(&rt->groups);
 	config_free(&rt->config);
@@ -110,11 +109,13 @@ static int init_memory(struct skua_runtime *rt)
 	worker_memory_init(&rt->worker_memory, &rt->pool, &rt->config);
 	stall_init(&rt->watch, &rt->pool, &rt->config);
 	blocking_init(&rt->blocking, &rt->pool, &rt->config);
-	files_init(&rt->files, &rt->pool.driver, &rt->pool.submit_due_ns,
+	files_init(&rt->files, &rt->pool.drivers[0], &rt->pool.submit_due_ns,
 		   &rt->config);
 	rt->pool.submit = submit;
-	rt->pool.driver.deliver = deliver;
-	rt->pool.driver.owner = rt;
+	for (unsigned g = 0; g < rt->groups.count; g++) {
+		rt->pool.drivers[g].deliver = deliver;
+		rt->pool.drivers[g].owner = rt;
+	}
 	return code;
 }
 

@@ -87,6 +87,7 @@ static void take_memory(void)
 	pool->deadlines = take(made.groups, sizeof(*pool->deadlines));
 	pool->map.lines = take(made.groups + 1, sizeof(*pool->map.lines));
 	pool->inject = take(made.groups, sizeof(*pool->inject));
+	pool->drivers = take(made.groups, sizeof(*pool->drivers));
 	pool->sentinel.sights =
 		take(made.workers, sizeof(*pool->sentinel.sights));
 	lines_own(pool->sentinel.sights,
@@ -106,6 +107,8 @@ static void take_memory(void)
 			  LINES_GROUP, g);
 		lines_own(&pool->inject[g], sizeof(*pool->inject), LINES_GROUP,
 			  g);
+		lines_own(&pool->drivers[g], sizeof(*pool->drivers),
+			  LINES_GROUP, g);
 	}
 	lines_own(&pool->map.lines[made.groups], sizeof(*pool->map.lines),
 		  LINES_ALL, 0);

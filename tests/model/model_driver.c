@@ -2,7 +2,8 @@
 /**
  * model_driver.c - core/driver/driver.[ch]: an event is reaped, whatever polls do
  *
- * Three real workers, in some cases two, and the driver; its epoll is a word and a futex.
+ * Three real workers, in some cases two, and the drivers of their groups; each epoll is a word
+ * and a futex.
  * Each event spawns the task with its number. Some tasks are long polls, which end when the
  * task of an event was polled: an event that nobody reaps is a livelock, or a state in which
  * no thread can run.
@@ -21,11 +22,16 @@ enum defect {
 	NEVER_RESIGNS_TO_PARK, /* a leader sleeps in a poller */
 	LEAVES_UNWATCHED, /* I12: a leader leaves the driver, and nobody watches it */
 	NOBODY_WATCHES, /* I12: a sentinel neither looks nor takes the role */
+	LOOKS_NEAR,     /* I12: nobody looks for events of another group */
 	TAKES_INTERRUPTION, /* an interruption is an edge, which others take */
 };
 
 #define WORKERS 3
 #define LATE_NS (EXPLORE_START_NS + NS_PER_S)
+/* The same if a sentinel goes on checking until then, which must take few steps. */
+#define SOON_NS (EXPLORE_START_NS + NS_PER_S / 80)
+/* When the only timer is due: never, in an execution. A sentinel waits for it. */
+#define TIMER_NS EXPLORE_FAR_NS
 
 static enum defect defect;
 /* How old the last look must be in a round. */
@@ -67,11 +73,14 @@ static bool resign(struct driver *driver, unsigned i)
 	return defect != NEVER_RESIGNS_TO_PARK && driver_resign(driver, i);
 }
 
+static bool is_near(const struct driver *driver);
+
 static bool looks(struct driver *driver, uint64_t now_ns, uint64_t age_ns,
 		  struct driver_batch *batch)
 {
 	batch->count = 0;
 	return defect != NOBODY_WATCHES &&
+	       (defect != LOOKS_NEAR || is_near(driver)) &&
 	       driver_take(driver, now_ns, age_ns, batch);
 }
 
@@ -101,15 +110,27 @@ static void fence_of(const char *function)
 
 #define INTERRUPTED (UINT32_C(1) << 31)
 
-/* Bit i: descriptor i is attached. */
-static atomic_u32 members;
-/* Bit i: descriptor i has an event; and INTERRUPTED. The sleeper's futex. */
-static atomic_u32 ready;
+/* One for each group, and for each thread that opens one although another was faster. */
+#define SETS 4
+
+/* The number of sets. */
+static atomic_u32 sets;
+/* By set. Bit i: descriptor i is attached. */
+static atomic_u32 members[SETS];
+/* By set. Bit i: descriptor i has an event; and INTERRUPTED. The sleeper's futex. */
+static atomic_u32 ready[SETS];
+/* The group to which a thread that is no worker attaches. */
+static unsigned home;
+/* The set of each descriptor. */
+static unsigned set_of_fd[TASKS];
 static unsigned delivered[TASKS];
 
 int epoll_set_open(struct epoll_set *set)
 {
-	*set = (struct epoll_set){ 3, 4 };
+	int number = (int)atomic_fetch_add_acq_rel(&sets, 1);
+
+	explore_assert(number < SETS);
+	*set = (struct epoll_set){ number, SETS + number };
 	return 0;
 }
 
@@ -126,16 +147,15 @@ int epoll_set_nest(const struct epoll_set *set, int outer_fd)
 
 int epoll_set_add(const struct epoll_set *set, int fd, uint64_t data)
 {
-	(void)set;
 	explore_assert(data == (uint64_t)fd);
-	atomic_fetch_or_acq_rel(&members, 1u << fd);
+	set_of_fd[fd] = (unsigned)set->epoll_fd;
+	atomic_fetch_or_acq_rel(&members[set->epoll_fd], 1u << fd);
 	return 0;
 }
 
 int epoll_set_remove(const struct epoll_set *set, int fd)
 {
-	(void)set;
-	atomic_fetch_and_acq_rel(&members, ~(1u << fd));
+	atomic_fetch_and_acq_rel(&members[set->epoll_fd], ~(1u << fd));
 	return 0;
 }
 
@@ -147,10 +167,9 @@ unsigned epoll_set_take(const struct epoll_set *set, struct epoll_event *events,
 	uint32_t now;
 	unsigned count = 0;
 
-	(void)set;
-	if (atomic_load_acquire(&ready) == 0)
+	if (atomic_load_acquire(&ready[set->epoll_fd]) == 0)
 		return 0;
-	now = atomic_fetch_and_acq_rel(&ready, keep);
+	now = atomic_fetch_and_acq_rel(&ready[set->epoll_fd], keep);
 	if (now & INTERRUPTED)
 		events[count++].data.u64 = EPOLL_SET_INTERRUPT;
 	for (unsigned i = 0; i < TASKS && count < most; i++) {
@@ -173,32 +192,33 @@ unsigned epoll_set_sleep(const struct epoll_set *set,
 		if (explore_now_ns() >= deadline_ns)
 			break;
 		if (deadline_ns == EPOLL_SET_NEVER)
-			explore_futex_wait(&ready, 0);
+			explore_futex_wait(&ready[set->epoll_fd], 0);
 		else
-			explore_futex_wait_until(&ready, 0, deadline_ns);
+			explore_futex_wait_until(&ready[set->epoll_fd], 0,
+						 deadline_ns);
 	}
 	return count;
 }
 
 void epoll_set_interrupt(const struct epoll_set *set)
 {
-	(void)set;
-	atomic_fetch_or_acq_rel(&ready, INTERRUPTED);
-	explore_futex_wake(&ready, 1);
+	atomic_fetch_or_acq_rel(&ready[set->epoll_fd], INTERRUPTED);
+	explore_futex_wake(&ready[set->epoll_fd], 1);
 }
 
 void epoll_set_clear(const struct epoll_set *set)
 {
-	(void)set;
-	atomic_fetch_and_acq_rel(&ready, ~INTERRUPTED);
+	atomic_fetch_and_acq_rel(&ready[set->epoll_fd], ~INTERRUPTED);
 }
 
 /* An event of descriptor @i, if it is attached. */
 static void event(unsigned i)
 {
-	explore_assert(atomic_load_acquire(&members) >> i & 1);
-	atomic_fetch_or_acq_rel(&ready, 1u << i);
-	explore_futex_wake(&ready, 1);
+	unsigned set = set_of_fd[i];
+
+	explore_assert(atomic_load_acquire(&members[set]) >> i & 1);
+	atomic_fetch_or_acq_rel(&ready[set], 1u << i);
+	explore_futex_wake(&ready[set], 1);
 }
 
 /* Tasks that no event spawns. */
@@ -217,9 +237,17 @@ static void deliver(struct driver *driver, uint64_t data, uint32_t events)
 		explore_assert(workers_spawn(MORE + i) == 0);
 }
 
+static bool is_near(const struct driver *driver)
+{
+	return current_worker->driver == driver;
+}
+
 static void attach(unsigned i)
 {
-	explore_assert(driver_attach(&pool.driver, (int)i, i) == 0);
+	struct driver *driver =
+		current_worker ? current_worker->driver : &drivers[home];
+
+	explore_assert(driver_attach(driver, (int)i, i) == 0);
 }
 
 static void wait_until_polled(unsigned i)
@@ -268,6 +296,24 @@ static enum skua_poll yield_until_first(struct skua_task *task)
 	if (polled[1] > 0)
 		return SKUA_DONE;
 	cpu_relax();
+	return SKUA_YIELD;
+}
+
+static atomic_u32 never; /* slept on, and not woken */
+
+static void sleep_until(uint64_t time_ns)
+{
+	while (explore_now_ns() < time_ns)
+		futex_wait_until(&never, 0, time_ns);
+}
+
+/* Each poll takes so long that the worker then checks another group. */
+static enum skua_poll yield_slowly(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	if (polled[2] > 0)
+		return SKUA_DONE;
+	sleep_until(explore_now_ns() + TICK_POLLERS_NS);
 	return SKUA_YIELD;
 }
 
@@ -334,6 +380,24 @@ static void attaches_two(void)
 	ends();
 }
 
+/* The same when the sentinel waits for the timer only. */
+static void attaches_two_at(uint64_t time_ns)
+{
+	attach(1);
+	attach(2);
+	sleep_until(time_ns);
+	event(1);
+	wait_until_polled(1);
+	event(2);
+	wait_until_polled(2);
+	ends();
+}
+
+static void attaches_two_late(void)
+{
+	attaches_two_at(LATE_NS);
+}
+
 /* As attaches_two(), while task 0 keeps another worker. */
 static void attaches_two_and_spawns(void)
 {
@@ -378,7 +442,6 @@ static void attaches_then_spawns(void)
 
 static struct skua_poller poller;
 static atomic_u32 unparked;
-static atomic_u32 never; /* slept on, and not woken */
 
 static int poll_nothing(struct skua_poller *self)
 {
@@ -403,12 +466,6 @@ static void unpark_poller(struct skua_poller *self)
 	futex_wake(&unparked, 1);
 }
 
-static void sleep_until(uint64_t time_ns)
-{
-	while (explore_now_ns() < time_ns)
-		futex_wait_until(&never, 0, time_ns);
-}
-
 /* The event comes when the sentinel has retired. */
 static void attaches_late(void)
 {
@@ -420,14 +477,43 @@ static void attaches_late(void)
 }
 
 /* The same with a poller of worker 0. */
-static void attaches_and_adds_poller_late(void)
+static void add_poller_and_wait(uint64_t time_ns)
 {
 	attach(1);
 	explore_assert(pool_add_poller(&pool, 0, &poller) == 0);
-	sleep_until(LATE_NS);
+	sleep_until(time_ns);
 	event(1);
 	wait_until_polled(1);
 	ends();
+}
+
+static void attaches_and_adds_poller_late(void)
+{
+	add_poller_and_wait(LATE_NS);
+}
+
+static void adds_poller_and_attaches_two_soon(void)
+{
+	explore_assert(pool_add_poller(&pool, 0, &poller) == 0);
+	attaches_two_at(SOON_NS);
+}
+
+/* The first descriptor is attached, and has an event, when the worker sleeps in its
+ * poller. */
+static void adds_poller_and_attaches(void)
+{
+	explore_assert(pool_add_poller(&pool, 0, &poller) == 0);
+	sleep_until(EXPLORE_START_NS + 1);
+	attach(1);
+	sleep_until(SOON_NS);
+	event(1);
+	wait_until_polled(1);
+	ends();
+}
+
+static void attaches_and_adds_poller_soon(void)
+{
+	add_poller_and_wait(SOON_NS);
 }
 
 /* Worker 0 may be the leader when the poller is added. */
@@ -442,10 +528,20 @@ static void attaches_and_adds_poller(void)
 
 /* ---- fixture ---------------------------------------------------------------- */
 
-static void summon(void *ctx)
+static void summon(void *ctx, unsigned group)
 {
 	if (defect != ATTACHES_SILENTLY)
-		sentinel_summon_leader(ctx);
+		sentinel_summon_leader(ctx, group);
+}
+
+/* Put worker i into group i % @groups. */
+static void place(unsigned count, unsigned groups)
+{
+	workers_place(count, groups);
+	for (unsigned g = 0; g < groups; g++) {
+		driver_init(&drivers[g], g, 0, summon, &pool);
+		drivers[g].deliver = deliver;
+	}
 }
 
 static void setup(unsigned count, skua_task_fn first, uint64_t lifo_delay_ns)
@@ -453,14 +549,17 @@ static void setup(unsigned count, skua_task_fn first, uint64_t lifo_delay_ns)
 	defect = NO_DEFECT;
 	round_ns = 0;
 	more = 0;
+	home = 0;
 	workers_reset(first, finish, lifo_delay_ns);
-	workers_place(count, 1);
-	driver_init(&pool.driver, 0, summon, &pool);
-	pool.driver.deliver = deliver;
+	place(count, 1);
 	memset(polled, 0, sizeof(polled));
 	memset(delivered, 0, sizeof(delivered));
-	atomic_init(&members, 0);
-	atomic_init(&ready, 0);
+	memset(set_of_fd, 0, sizeof(set_of_fd));
+	atomic_init(&sets, 0);
+	for (unsigned i = 0; i < SETS; i++) {
+		atomic_init(&members[i], 0);
+		atomic_init(&ready[i], 0);
+	}
 	atomic_init(&unparked, 0);
 	atomic_init(&never, 0);
 	poller = (struct skua_poller){ .poll = poll_nothing,
@@ -547,8 +646,104 @@ static void setup_event_long_of_three_keep(void)
 static void setup_event_long_of_groups_keep(void)
 {
 	setup_event_long_of_three();
-	workers_place(3, 3);
+	place(3, 3);
 	keep();
+}
+
+/* Two groups of one worker; the descriptors are at that of worker 1. */
+static void setup_far(void)
+{
+	setup(2, finish, SENTINEL_NEVER);
+	place(2, 2);
+	home = 1;
+	keep();
+}
+
+static void setup_far_inside(void)
+{
+	setup_inside();
+	place(2, 2);
+}
+
+static void setup_far_long(void)
+{
+	setup_event_long();
+	place(2, 2);
+	home = 1;
+}
+
+static void setup_far_long_keep(void)
+{
+	setup_far_long();
+	keep();
+}
+
+/* While worker 1 is in a long poll, worker 0 ends ticks. */
+static void setup_far_busy(void)
+{
+	setup_far_long_keep();
+	tasks[0].poll = yield_slowly;
+	workers[0].tick.mean_ns = NS_PER_S;
+}
+
+/* Workers 0 and 2 are in one group, which has the descriptors, and worker 1 in another. */
+static void setup_beside_far(void)
+{
+	setup_long_event(3, SENTINEL_NEVER);
+	place(3, 2);
+}
+
+static void setup_beside_far_keep(void)
+{
+	setup_beside_far();
+	keep();
+}
+
+/* A timer of worker 1, whose wheel is empty. */
+static void add_timer(void)
+{
+	unsigned group = workers[1].group;
+
+	atomic_init(&deadlines[group].next_ns[pool.groups->places[1].bit],
+		    TIMER_NS);
+}
+
+static void setup_quiet(void)
+{
+	setup_event_long_keep();
+	add_timer();
+}
+
+static void setup_far_quiet(void)
+{
+	setup_far_long_keep();
+	add_timer();
+}
+
+static void setup_beside_far_quiet(void)
+{
+	setup_beside_far();
+	add_timer();
+}
+
+/* The worker with a poller is alone in its group, or with worker 2. */
+static void setup_poller_far(void)
+{
+	setup(2, finish, SENTINEL_NEVER);
+	place(2, 2);
+	keep();
+}
+
+static void setup_poller_far_quiet(void)
+{
+	setup_poller_far();
+	add_timer();
+}
+
+static void setup_poller_beside_far(void)
+{
+	setup(3, finish, SENTINEL_NEVER);
+	place(3, 2);
 }
 
 static void setup_busy(void)
@@ -621,6 +816,18 @@ static void setup_takes_interruption(void)
 {
 	setup_event_long_of_three_keep();
 	defect = TAKES_INTERRUPTION;
+}
+
+static void setup_looks_near(void)
+{
+	setup_far_long_keep();
+	defect = LOOKS_NEAR;
+}
+
+static void setup_looks_near_busy(void)
+{
+	setup_far_busy();
+	defect = LOOKS_NEAR;
 }
 
 static void check(void)
@@ -706,6 +913,59 @@ static const struct explore_case cases[] = {
 		       setup_event_long_of_groups_keep, check_two,
 		       THREE_AND(attaches_two_and_spawns)),
 	  FEW(15000) },
+	{ EXPLORE_PASS("quiet__few", setup_quiet, check_two,
+		       WORKERS_AND(attaches_two_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("far__quiet__few", setup_far_quiet, check_two,
+		       WORKERS_AND(attaches_two_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller_beside_far__quiet__few", setup_beside_far_quiet,
+		       check_two, THREE_AND(adds_poller_and_attaches_two_soon)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller_far__quiet__few", setup_poller_far_quiet, check,
+		       WORKERS_AND(adds_poller_and_attaches)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("far__few", setup_far, check, WORKERS_AND(attaches)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("far__late__few", setup_far, check,
+		       WORKERS_AND(attaches_late)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("far__inside__few", setup_far_inside, check,
+		       WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("far__long__few", setup_far_long, check_two,
+		       WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("far__long__keep__few", setup_far_long_keep, check_two,
+		       WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("far__long__keep__many", setup_far_long_keep, check_two,
+		       WORKERS_AND(attaches_two)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("far__busy__few", setup_far_busy, check_two,
+		       WORKERS_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("beside_far__few", setup_beside_far, check_two,
+		       THREE_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("beside_far__keep__few", setup_beside_far_keep,
+		       check_two, THREE_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("beside_far__keep__many", setup_beside_far_keep,
+		       check_two, THREE_AND(attaches_two)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("poller_far__few", setup_poller_far, check,
+		       WORKERS_AND(attaches_and_adds_poller)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller_far__late__few", setup_poller_far, check,
+		       WORKERS_AND(attaches_and_adds_poller_soon)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller_beside_far__few", setup_poller_beside_far, check,
+		       THREE_AND(attaches_and_adds_poller)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("poller_beside_far__late__few", setup_poller_beside_far,
+		       check, THREE_AND(attaches_and_adds_poller_soon)),
+	  FEW(15000) },
 	{ EXPLORE_PASS("round__few", setup_round_one, check_two,
 		       ONE_AND(attaches_two_and_yields)),
 	  FEW(15000) },
@@ -746,6 +1006,12 @@ static const struct explore_case cases[] = {
 	  FEW(15000) },
 	{ EXPLORE_BUG("nobody_watches", "", setup_nobody_watches, check_two,
 		      WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_BUG("looks_near", "", setup_looks_near, check_two,
+		      WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_BUG("looks_near__busy", "", setup_looks_near_busy, check_two,
+		      WORKERS_AND(attaches_two_and_spawns)),
 	  FEW(15000) },
 	{ EXPLORE_BUG("takes_interruption", "", setup_takes_interruption,
 		      check_two, THREE_AND(attaches_two_and_spawns)),

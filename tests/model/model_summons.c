@@ -43,7 +43,7 @@ static uint64_t enter(struct worker *w)
 static void leave(struct worker *w)
 {
 	if (defect == SUMMONS_DROPPED)
-		atomic_store_relaxed(&w->pool->sentinel.summoned, 0);
+		atomic_store_relaxed(&w->driver->summoned, 0);
 	sentinel_leave(w);
 }
 

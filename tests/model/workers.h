@@ -44,6 +44,7 @@ static struct timer_deadlines deadlines[WORKERS];
 static struct work_line lines[WORKERS + 1];
 static struct inject_group inject[WORKERS];
 static struct idle_sleeper sleepers[WORKERS];
+static struct driver drivers[WORKERS];
 static struct sentinel_sight sights[WORKERS];
 static const uint32_t generation = 1;
 
@@ -127,6 +128,8 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	pool.inject = inject;
 	for (unsigned i = 0; i < WORKERS; i++)
 		inject_group_init(&inject[i]);
+	memset(drivers, 0, sizeof(drivers));
+	pool.drivers = drivers;
 	workers_place(WORKERS, 1);
 	sentinel_init(&pool.sentinel, sights);
 	for (unsigned i = 0; i < TASKS; i++)

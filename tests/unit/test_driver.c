@@ -64,11 +64,11 @@ static void deliver(struct driver *driver, uint64_t data, uint32_t events)
 static struct driver *driver_of(struct skua_runtime *rt)
 {
 	/* Before the first descriptor is attached. */
-	if (rt->pool.driver.deliver != deliver)
-		rt->pool.driver.deliver = deliver;
+	if (rt->pool.drivers[0].deliver != deliver)
+		rt->pool.drivers[0].deliver = deliver;
 	/* Release: the reader. Pairs with deliver(). */
 	atomic_fetch_add_release(&attachments, 1);
-	return &rt->pool.driver;
+	return &rt->pool.drivers[0];
 }
 
 static void reader_init(struct reader *it, uint64_t goal)
@@ -632,9 +632,10 @@ static int attach_in_child(void)
 {
 	int fd = eventfd(0, 0);
 
-	if (driver_attach(&parent->pool.driver, fd, 0) != -EOWNERDEAD)
+	if (driver_attach(&parent->pool.drivers[0], fd, 0) != -EOWNERDEAD)
 		return 1;
-	return driver_detach(&parent->pool.driver, fd) == -EOWNERDEAD ? 0 : 2;
+	return driver_detach(&parent->pool.drivers[0], fd) == -EOWNERDEAD ? 0
+									  : 2;
 }
 
 TEST(fork__attach_in_the_child__refused)

@@ -45,7 +45,7 @@ TEST(design_4_9__65_and_200_workers__each_is_woken)
 			holders[n] = (struct holder)HOLDER_INIT;
 			holder_hold(rt, &holders[n]);
 		}
-		assert_int_equal(idle_first_parked(&rt->pool.idle), -1);
+		assert_int_equal(idle_first_parked_in(&rt->pool.idle, 0), -1);
 		for (unsigned n = 0; n < count; n++)
 			gate_open(&holders[n].go_on);
 		for (unsigned n = 0; n < count; n++)

@@ -75,7 +75,7 @@ static void scene_begin(struct scene *it)
 
 	assert_int_equal(skua_runtime_create(&it->rt, &cfg, NULL), 0);
 	it->w = it->rt->pool.workers[0];
-	it->driver = &it->rt->pool.driver;
+	it->driver = &it->rt->pool.drivers[0];
 	it->driver->deliver = count_events;
 	it->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	it->now_ns = skua_now_ns();
