@@ -123,7 +123,7 @@ static void runtime_injected(struct simulation *sim, unsigned group)
 	if (!sim->plan.one_queue)
 		inject_group_raise(line, INJECT_NORMAL);
 	injected_forget();
-	idle_wake(&rt->idle, group);
+	idle_wake_injected(&rt->idle, group);
 	count_elsewhere(sim, group);
 	count_wake(sim);
 }
@@ -455,6 +455,7 @@ static void runtime_woken(struct simulation *sim, unsigned i)
 	struct own *own = &rt->own[i];
 	uint64_t now_ns = clock_now_ns();
 
+	idle_begun(&rt->idle, i);
 	idle_woken(&rt->idle, i, now_ns);
 	own->told = idle_told(&rt->idle, i);
 	spin_learn(&own->spin,

@@ -48,6 +48,7 @@ void idle_init(struct idle *idle, const struct llc_groups *groups,
 		atomic_init(&by_group[g].first_choice, 0);
 		atomic_init(&by_group[g].last_choice, 0);
 		atomic_init(&by_group[g].avoided, 0);
+		atomic_init(&by_group[g].waking, 0);
 		atomic_init(&by_group[g].lease_ns, 0);
 		atomic_init(&by_group[g].wake_cost_ns, WAKE_COST_FIRST_NS);
 	}
@@ -163,6 +164,8 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 	 * searcher before. Pairs with the release in wake_one(). */
 	if (atomic_fetch_and_acq_rel(&group->parked, ~bit) & bit)
 		atomic_fetch_add_relaxed(&group->searching, 1);
+	else
+		idle_begun(idle, i);
 	/* If a waker cleared the bit, its notification may still come. It then
 	 * ends a later park without cause. */
 
@@ -170,6 +173,16 @@ void idle_park_cancel(struct idle *idle, unsigned i)
 	 * from now on. Pairs with the fences in give_role() and
 	 * sentinel_summon(). */
 	atomic_fence_seq_cst();
+}
+
+void idle_begun(struct idle *idle, unsigned i)
+{
+	atomic_u32 *waking = &group_of(idle, i)->waking;
+
+	/* Relaxed, both: a hint, which only decides about extra wake-ups. A
+	 * waker may write a later claim between the two; then it is lost. */
+	if (atomic_load_relaxed(waking) == i + 1)
+		atomic_store_relaxed(waking, 0);
 }
 
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns)
@@ -233,7 +246,8 @@ static bool wake_one(struct idle *idle, unsigned i, uint32_t told)
 	if (!(atomic_fetch_and_acq_rel(&group_of(idle, i)->parked, ~bit) & bit))
 		return false;
 	now_ns = clock_now_ns();
-	/* Relaxed: the lease only decides about extra wake-ups. */
+	/* Relaxed, both: they only decide about extra wake-ups. */
+	atomic_store_relaxed(&group_of(idle, i)->waking, i + 1);
 	atomic_store_relaxed(&group_of(idle, i)->lease_ns, now_ns);
 	/* Relaxed, these two and claimed_by below: the notification publishes
 	 * them. */
@@ -532,6 +546,35 @@ HOT void idle_wake(struct idle *idle, unsigned group)
 {
 	if (!nobody_to_wake(idle, group))
 		wake(idle, group, UNTIMED, 0);
+}
+
+/* Claim a second worker of @group, whose only searcher was claimed and has not
+ * begun (I3). */
+static __attribute__((noinline)) void wake_second(struct idle *idle,
+						  unsigned group)
+{
+	atomic_u64 *searching = &idle->by_group[group].searching;
+	uint64_t one = 1;
+
+	/* Relaxed, all: ordered by the caller's fence. */
+	if (parked_of(idle, group) == 0 ||
+	    !atomic_cas_relaxed(searching, &one, 2) ||
+	    wake_claim(idle, group, 0))
+		return;
+	/* No bit was left to claim: as in wake_in() (I4). */
+	atomic_fetch_sub_acq_rel(searching, 1);
+	atomic_fence_seq_cst();
+	idle_wake(idle, group);
+}
+
+void idle_wake_injected(struct idle *idle, unsigned group)
+{
+	/* Relaxed: a hint. */
+	if (atomic_load_relaxed(&idle->by_group[group].waking) != 0 &&
+	    atomic_load_relaxed(&idle->by_group[group].searching) == 1)
+		wake_second(idle, group);
+	else
+		idle_wake(idle, group);
 }
 
 /* Wake a worker of the nearest other group in which one is parked and none

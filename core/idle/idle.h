@@ -80,6 +80,12 @@ struct idle_group {
 	 */
 	atomic_u32 last_choice;
 	/*
+	 * Index + 1 of the worker that was claimed last, until it takes its
+	 * first step; 0: none. A hint. Writers: wakers, that worker. Readers:
+	 * threads that push to the queues of the group.
+	 */
+	atomic_u32 waking;
+	/*
 	 * Bit i: the CPU of the worker with bit i in the group was busy with
 	 * another thread when the worker was last woken. A hint. Writer: that
 	 * worker. Readers: wakers.
@@ -214,6 +220,9 @@ static inline bool idle_parked(const struct idle *idle, unsigned i)
 	       1;
 }
 
+/* idle_begun - worker @i, which was claimed, takes its first step */
+void idle_begun(struct idle *idle, unsigned i);
+
 /* idle_woken - record how long a wake-up took: worker @i slept, was claimed,
  * and woke at @now_ns */
 void idle_woken(struct idle *idle, unsigned i, uint64_t now_ns);
@@ -280,6 +289,16 @@ bool idle_all_parked(const struct idle *idle);
  * for each group that it passes over.
  */
 void idle_wake(struct idle *idle, unsigned group);
+
+/**
+ * idle_wake_injected - wake a parked worker for work that the caller has pushed to a
+ *                      queue of @group, as idle_wake() does, or a second one
+ *
+ * If the only searcher of @group was claimed, and has not taken its first step yet, it
+ * may wait for a CPU, and the caller wakes a second worker of the group (I3). The
+ * caller has fenced.
+ */
+void idle_wake_injected(struct idle *idle, unsigned group);
 
 /**
  * idle_wake_for - wake a worker for tasks that the caller leaves behind, as

@@ -394,6 +394,19 @@ HOT void loop_run(struct worker *w)
 
 /* ---- driven by the caller ------------------------------------------------ */
 
+/* A driven worker is awake. It scans everything itself, so it does not count as a
+ * searcher. */
+static void drive_unpark(struct worker *w)
+{
+	struct idle *idle = &w->pool->idle;
+
+	if (idle_parked(idle, w->index))
+		idle_park_cancel(idle, w->index);
+	else
+		idle_begun(idle, w->index);
+	idle_leave_search(idle, w->index);
+}
+
 /* End the park in which the last loop_drive() left the worker. */
 static void drive_resume(struct worker *w, uint64_t now_ns)
 {
@@ -403,11 +416,7 @@ static void drive_resume(struct worker *w, uint64_t now_ns)
 		return;
 	w->driven_idle = false;
 	parker_end(&idle->sleepers[w->index].parker);
-	if (idle_parked(idle, w->index))
-		idle_park_cancel(idle, w->index);
-	/* A driven worker scans everything itself, so it does not count as a
-	 * searcher. */
-	idle_leave_search(idle, w->index);
+	drive_unpark(w);
 	driver_seen(w->driver, now_ns);
 	telemetry_woken(&w->telemetry, now_ns);
 	telemetry_unpark(&w->telemetry);
@@ -433,9 +442,7 @@ static struct skua_task *drive_park(struct worker *w)
 		}
 	}
 	/* Not parked: there is work, a new poller, or a notification. */
-	if (idle_parked(idle, w->index))
-		idle_park_cancel(idle, w->index);
-	idle_leave_search(idle, w->index);
+	drive_unpark(w);
 	return task;
 }
 

@@ -101,7 +101,7 @@ void pool_inject(struct pool *pool, unsigned group, enum inject_lane lane,
 
 	inject_list_append(&list, task_node(task));
 	push(pool, group, lane, &list);
-	idle_wake(&pool->idle, group);
+	idle_wake_injected(&pool->idle, group);
 }
 
 void pool_inject_home(struct pool *pool, struct skua_task *task)

@@ -211,6 +211,7 @@ static void woken(struct worker *w, bool slept)
 	uint64_t claimed_ns = idle_claimed_ns(idle, w->index);
 	uint64_t now_ns = clock_now_ns();
 
+	idle_begun(idle, w->index);
 	if (slept)
 		idle_woken(idle, w->index, now_ns);
 	idle_renew(idle, w->group, now_ns);

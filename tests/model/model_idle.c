@@ -35,6 +35,7 @@ enum defect {
 	PARKER_LOOKS_FIRST,   /* 4.21: the last look before the bit */
 	LAST_SEARCHER_SILENT, /* I3 left out */
 	WAKER_LEAVES,         /* I4: no second look when nobody was left */
+	SECOND_WAKER_LEAVES,  /* the same of the waker of a second worker */
 	MANY_LEFT_LEAVES, /* the same of a searcher that leaves many tasks */
 	CLAIM_READ_FIRST, /* 4.8: "was I claimed?" by a load */
 };
@@ -94,9 +95,16 @@ static void produce_in(unsigned group, uint64_t tasks)
 		idle_wake(&idle, group);
 }
 
+/* From outside, as pool_inject(). */
 static void produce(uint64_t tasks)
 {
-	produce_in(0, tasks);
+	if (defect != NO_DEFECT) {
+		produce_in(0, tasks);
+		return;
+	}
+	atomic_fetch_add_release(&work, tasks);
+	atomic_fence_seq_cst();
+	idle_wake_injected(&idle, 0);
 }
 
 static bool take(atomic_u64 *from)
@@ -234,6 +242,7 @@ static bool wait_for_task(unsigned i)
 		}
 		while (idle_parked(&idle, i))
 			parker_park(&sleepers[i].parker);
+		idle_begun(&idle, i);
 		searching = true;
 	}
 }
@@ -547,6 +556,49 @@ static void check_late(void)
 }
 
 /*
+ * The same with a waker that claims a second worker, because worker 0, which was
+ * claimed, has not begun; worker 0 leaves its search meanwhile, and worker 1 cancels
+ * its park. The producer relies on the count for worker 2.
+ */
+static void setup_second_late(void)
+{
+	setup(3, 0, 0);
+	atomic_init(&by_group[0].searching, 1);
+	atomic_init(&by_group[0].waking, 1);
+	idle_park_begin(&idle, 1, false);
+}
+
+static void setup_second_late_leaves(void)
+{
+	setup_second_late();
+	defect = SECOND_WAKER_LEAVES;
+}
+
+static void found_by_0(void)
+{
+	found(0);
+}
+
+static void parks_2_until_work(void)
+{
+	park_until_work(2);
+}
+
+static void wakes_second(void)
+{
+	uint64_t one = 1;
+
+	atomic_fence_seq_cst();
+	if (defect != SECOND_WAKER_LEAVES)
+		idle_wake_injected(&idle, 0);
+	/* wake_second() without its second look. */
+	else if (parked_of(&idle, 0) != 0 &&
+		 atomic_cas_relaxed(&by_group[0].searching, &one, 2) &&
+		 !wake_claim(&idle, 0, 0))
+		atomic_fetch_sub_acq_rel(&by_group[0].searching, 1);
+}
+
+/*
  * The same with worker 1 apart, and a waker of group 0 that leaves many tasks: the
  * producer, near group 1, relies on its count there.
  */
@@ -857,6 +909,10 @@ static const struct explore_case cases[] = {
 		       check_late, cancels_park, parks_until_work,
 		       wakes_worker_0, produces_one),
 	  EXPLORE_WITHIN(6, 3), .random = 300000 },
+	{ EXPLORE_PASS("second_woken_too_late__producer", setup_second_late,
+		       check_late, cancels_park_there, found_by_0,
+		       parks_2_until_work, wakes_second, produces_one),
+	  EXPLORE_WITHIN(6, 3), .random = 300000 },
 	{ EXPLORE_PASS("woken_too_late_apart__producer", setup_late_apart,
 		       check_late, cancels_park_there, parks_0_until_work,
 		       leaves_many, produces_one_there),
@@ -934,6 +990,11 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("idle_I4__searcher_of_many_leaves", "lost wake-up",
 		      setup_late_apart_leaves, check_late, cancels_park_there,
 		      parks_0_until_work, leaves_many, produces_one_there),
+	  EXPLORE_WITHIN(6, 3), .random = 300000 },
+	{ EXPLORE_BUG("idle_I4__second_waker_leaves", "lost wake-up",
+		      setup_second_late_leaves, check_late, cancels_park_there,
+		      found_by_0, parks_2_until_work, wakes_second,
+		      produces_one),
 	  EXPLORE_WITHIN(6, 3), .random = 300000 },
 	{ EXPLORE_BUG("idle_I8__cleared_blindly", "lost wake-up", setup_stale,
 		      check_late, parks_until_work, clears_blindly,

@@ -109,6 +109,44 @@ TEST(idle_wake_beside__lease_over__wakes_one_a_lease)
 	assert_int_equal(searching_in(0), WORKERS);
 }
 
+TEST(idle_wake_injected__claimed_has_not_begun__wakes_a_second)
+{
+	unsigned first;
+
+	begin(1);
+	idle_wake_injected(&idle, 0);
+	assert_int_equal(searching_in(0), 1);
+	first = atomic_load_relaxed(&by_group[0].waking) - 1;
+	/* A worker of the runtime relies on the searcher all the same. */
+	idle_notify(&idle, 0);
+	assert_int_equal(searching_in(0), 1);
+	idle_wake_injected(&idle, 0);
+	assert_int_equal(searching_in(0), 2);
+	assert_int_equal(parked_in(0), WORKERS - 2);
+	assert_int_not_equal(atomic_load_relaxed(&by_group[0].waking) - 1,
+			     first);
+	idle_wake_injected(&idle, 0);
+	assert_int_equal(searching_in(0), 2);
+}
+
+TEST(idle_wake_injected__claimed_has_begun__wakes_nobody)
+{
+	begin(1);
+	idle_wake_injected(&idle, 0);
+	idle_begun(&idle, atomic_load_relaxed(&by_group[0].waking) - 1);
+	idle_wake_injected(&idle, 0);
+	assert_int_equal(searching_in(0), 1);
+	assert_int_equal(parked_in(0), WORKERS - 1);
+}
+
+TEST(idle_wake_injected__nobody_left__keeps_the_count)
+{
+	begin(WORKERS); /* one worker in each group */
+	idle_wake_worker(&idle, 0);
+	idle_wake_injected(&idle, 0);
+	assert_int_equal(searching_in(0), 1);
+}
+
 TEST(idle_wake_beside__renewed__wakes_nobody)
 {
 	uint64_t now_ns = clock_now_ns();
