@@ -283,6 +283,8 @@ struct area_channel {
 	uint64_t reserved_3[15];
 	struct area_waiters receivers;
 	struct area_waiters senders;
+	uint64_t
+		receiver; /* address of a struct area_armed: it waits alone; 0: none */
 };
 
 /* The same for one sender and one receiver. */

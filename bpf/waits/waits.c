@@ -156,36 +156,60 @@ void waits_note_since(struct waits_side *side, uint64_t since_ns,
 	side->oldest = party;
 }
 
+/* Add a waiter of an object, unless it is a fiber, which is known already. *@at: the address
+ * of its wait; receives the next one of its list, 0 if the wait changed meanwhile. */
+static int read_listed(struct waits *w, uint32_t object,
+		       struct waits_side *side, uint64_t *at)
+{
+	struct target_wait wait;
+	struct target_party party;
+
+	if (!target_read_wait(w->target, *at, &wait)) {
+		*at = 0;
+		return 0;
+	}
+	*at = wait.armed.next;
+	party = target_party(wait.armed.waiter);
+	waits_note_since(side, wait.armed.since_ns, party);
+	return waits_find_fiber(w, party) == WAITS_NOBODY
+		       ? add_listed(w, &wait, party, object)
+		       : 0;
+}
+
 /* Add the tasks and threads in a list of an object that are no fibers. */
 static int read_list(struct waits *w, uint32_t object, unsigned side,
 		     uint64_t list)
 {
 	struct waits_side *out = &w->objects[object].sides[side];
 	struct area_waiters waiters;
-	struct target_wait wait;
 	uint64_t at;
 	int code = 0;
 
 	if (target_read(w->target, list, &waiters, sizeof(waiters)))
 		return 0;
-	out->waiters = waiters.count;
+	out->waiters += waiters.count;
 	at = waiters.first;
 	for (unsigned i = 0; !code && at; i++) {
-		struct target_party party;
-
 		if (i == WAITS_MAX_LIST) {
 			w->more = true;
 			break;
 		}
-		if (!target_read_wait(w->target, at, &wait))
-			break; /* it changed meanwhile */
-		party = target_party(wait.armed.waiter);
-		waits_note_since(out, wait.armed.since_ns, party);
-		if (waits_find_fiber(w, party) == WAITS_NOBODY)
-			code = add_listed(w, &wait, party, object);
-		at = wait.armed.next;
+		code = read_listed(w, object, out, &at);
 	}
 	return code;
+}
+
+/* Add the receiver that waits for a channel alone, and is in no list. */
+static int read_alone(struct waits *w, uint32_t object, uint64_t channel)
+{
+	struct waits_side *out = &w->objects[object].sides[WAITS_RECEIVERS];
+	uint64_t at =
+		read_word(w, channel + offsetof(struct area_channel, receiver));
+
+	if (!at)
+		return 0;
+	out->waiters++;
+	return read_listed(w, object, out, &at);
 }
 
 static bool is_spsc(uint32_t kind)
@@ -218,8 +242,10 @@ static int read_lists(struct waits *w, uint32_t object,
 		it->channel = channel_read(w->target, it->verb.kind, address);
 	if (waits_sides(it) == 1)
 		return read_list(w, object, 0, list_of(wait));
-	code = read_list(w, object, WAITS_RECEIVERS,
-			 address + receivers_of(it->verb.kind));
+	code = is_spsc(it->verb.kind) ? 0 : read_alone(w, object, address);
+	if (!code)
+		code = read_list(w, object, WAITS_RECEIVERS,
+				 address + receivers_of(it->verb.kind));
 	return code ? code
 		    : read_list(w, object, WAITS_SENDERS,
 				address + senders_of(it->verb.kind));

@@ -128,6 +128,21 @@ static inline void atomic_fence_updated_seq_cst(void)
 }
 
 /**
+ * atomic_fence_loads_seq_cst - the same fence, for earlier loads only
+ *
+ * It need not order earlier stores before later loads. On x86 each load is ordered
+ * before all later ones; here only the compiler must not reorder.
+ */
+static inline void atomic_fence_loads_seq_cst(void)
+{
+#if defined(__x86_64__) && !defined(SKUA_EXPLORE)
+	__asm__ volatile("" ::: "memory");
+#else
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+/**
  * atomic_fence_compiler - keep the compiler from reordering; costs nothing
  *
  * The processor may still reorder. It is a fence between two accesses of this

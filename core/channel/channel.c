@@ -15,10 +15,13 @@
  * or a receive is a read-modify-write, which on x86 is that fence. A select that waits is
  * only woken, and tries itself; if it takes another case, it serves those behind it (N6).
  *
- * A sender that finds a receiver in the list, and the ring empty and open, copies its item
- * straight to the receiver (hand_over()). The ring is empty if all tickets of senders are also
- * those of receivers. It is not enough that the next slot is not ready: the sender of that
- * slot may be slow, and an earlier item of the caller may be in the slot behind it.
+ * A receiver that finds no other one waiting stays out of the list (alone.h). A caller that has
+ * sent or closed looks at its word as well as at the flags.
+ *
+ * A sender that finds a receiver waiting, and the ring empty and open, copies its item straight
+ * to the receiver (hand_over(), hand_over_alone()). The ring is empty if all tickets of senders
+ * are also those of receivers. It is not enough that the next slot is not ready: the sender of
+ * that slot may be slow, and an earlier item of the caller may be in the slot behind it.
  *
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
@@ -26,6 +29,7 @@
 #include <errno.h>
 
 #include "core/base/hot.h"
+#include "core/channel/alone.h"
 #include "core/channel/channel_ring.h"
 #include "core/channel/item.h"
 #include "core/channel/verbs.h"
@@ -36,6 +40,7 @@ WAIT_SHOWN(skua_channel, area_channel, mask);
 WAIT_SHOWN(skua_channel, area_channel, item_bytes);
 WAIT_SHOWN(skua_channel, area_channel, receivers);
 WAIT_SHOWN(skua_channel, area_channel, senders);
+WAIT_SHOWN(skua_channel, area_channel, receiver);
 _Static_assert(RING_CLOSED == AREA_CHANNEL_CLOSED, "as tools know it");
 
 /* The flags. Writers: the holder of the list lock; callers that are going to take it, which
@@ -69,7 +74,31 @@ static void clear_if_empty_locked(const struct skua_waiters *waiters,
 
 typedef int transfer(struct skua_channel *channel, void *item);
 
-/* Give an item to the first receiver that waits. Return: was it given? */
+/* Give an item to the receiver that waits alone. Return: was it given? */
+static bool hand_over_alone(struct skua_channel *channel, const void *item)
+{
+	struct wait_chain chain = { NULL, NULL };
+	struct skua_wait *wait;
+
+	/* As in hand_over(). A close that the program knows of is one that it has loaded. */
+	atomic_fence_loads_seq_cst();
+	/* Before the compare-exchange, because a wait that is chosen must be granted. The
+	 * channel may be closed, or get items, between this moment and that. But the receiver
+	 * has seen the channel open and empty, too, before it armed the wait. At the later
+	 * one of the two moments both calls had begun: the item is sent and received then. */
+	if (!ring_is_open_and_empty(channel))
+		return false;
+	wait = alone_take(channel);
+	if (!wait)
+		return false;
+	item_copy(item_of(wait), item, channel->item_bytes);
+	wait->code = 0;
+	wait_choose_alone(wait, 0, &chain);
+	wait_grant(&chain);
+	return true;
+}
+
+/* Give an item to the first receiver of the list. Return: was it given? */
 static bool hand_over(struct skua_channel *channel, const void *item)
 {
 	struct skua_waiters *waiters = &channel->receivers;
@@ -94,6 +123,18 @@ static bool hand_over(struct skua_channel *channel, const void *item)
 	return true;
 }
 
+/* Put the receiver that waits alone into the list, before it is served. */
+static void list_alone_locked(struct skua_channel *channel)
+{
+	/* Relaxed: ordered by the fence. */
+	atomic_store_relaxed(receivers_wait(channel), 1);
+	alone_move_locked(channel);
+	/* Orders the flag before the loads of the slot and the tail: a caller that has sent
+	 * or closed meanwhile, and finds no receiver alone, sees the flag. Pairs with the
+	 * fence in settle(). */
+	atomic_fence_seq_cst();
+}
+
 /* Serve the first waiters of a list, while there is something for them. Return: was
  * anything sent or received? */
 static inline __attribute__((always_inline)) bool
@@ -104,6 +145,8 @@ serve(struct skua_channel *channel, struct skua_waiters *waiters,
 	bool moved = false;
 
 	waiters_lock(waiters);
+	if (waiters == &channel->receivers && alone_waits(channel))
+		list_alone_locked(channel);
 	while (waiters->first) {
 		struct skua_wait *wait = waiters->first;
 		bool selects = wait->in_select;
@@ -135,8 +178,9 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 		struct wait_chain chain = { NULL, NULL };
 
 		moved = false;
-		/* Relaxed, both: ordered by the fence in settle(), or below. */
-		if (atomic_load_relaxed(receivers_wait(channel)))
+		/* Relaxed, all: ordered by the fence in settle(), or below. */
+		if (atomic_load_relaxed(receivers_wait(channel)) ||
+		    alone_waits(channel))
 			moved |= serve(channel, &channel->receivers,
 				       receivers_wait(channel),
 				       ring_receive_locked, ring_look_receive,
@@ -157,11 +201,13 @@ static __attribute__((noinline)) void serve_all(struct skua_channel *channel)
 static inline void settle(struct skua_channel *channel)
 {
 	/* Orders the change of a slot, or of the tail, before the loads of the
-	 * flags. Pairs with the fence in look_again_locked(). */
+	 * flags and of the word. Pairs with the fences in look_again_locked(),
+	 * receive_alone() and list_alone_locked(). */
 	atomic_fence_updated_seq_cst();
-	/* Relaxed, both: ordered by the fence. */
+	/* Relaxed, all: ordered by the fence. */
 	if (atomic_load_relaxed(receivers_wait(channel)) |
-	    atomic_load_relaxed(senders_wait(channel)))
+	    atomic_load_relaxed(senders_wait(channel)) |
+	    (uintptr_t)atomic_load_relaxed(alone_of(channel)))
 		serve_all(channel);
 }
 
@@ -187,6 +233,17 @@ static int look_again_locked(struct skua_channel *channel,
 	return transfer(channel, item_of(wait));
 }
 
+/* Withdraw an armed wait. Return: false: it was chosen. */
+static bool withdraw_locked(struct skua_channel *channel,
+			    struct skua_waiters *waiters,
+			    struct skua_wait *wait)
+{
+	if (wait->stage == ALONE)
+		return alone_leave_locked(channel, wait);
+	wait_withdraw_locked(waiters, wait);
+	return true;
+}
+
 static inline __attribute__((always_inline)) int
 step(struct skua_channel *channel, struct skua_wait *wait,
      struct skua_waiters *waiters, atomic_u32 *flag, transfer *transfer,
@@ -203,11 +260,11 @@ step(struct skua_channel *channel, struct skua_wait *wait,
 	if (!await_enter(waiters, wait, channel, &code))
 		return code;
 	code = -EAGAIN;
-	if (wait_armed_locked(wait)) {
-		if (give_up) {
-			wait_withdraw_locked(waiters, wait);
-			clear_if_empty_locked(waiters, flag);
-		}
+	/* Not wait_armed_locked(): a wait that is ALONE may be granted meanwhile. */
+	if (!wait_idle(wait)) {
+		if (give_up && !withdraw_locked(channel, waiters, wait))
+			give_up = 0;
+		clear_if_empty_locked(waiters, flag);
 	} else if (give_up) {
 		code = transfer(channel, item_of(wait));
 	} else {
@@ -224,13 +281,48 @@ step(struct skua_channel *channel, struct skua_wait *wait,
 	return code == -EAGAIN && give_up ? give_up : code;
 }
 
+/* Not inlined, so that a receiver that waits alone saves no registers for it. */
+static __attribute__((noinline)) int
+receive_in_list(struct skua_channel *channel, struct skua_wait *wait,
+		bool granted, int give_up)
+{
+	return step(channel, wait, &channel->receivers, receivers_wait(channel),
+		    ring_receive_locked, granted, give_up);
+}
+
+/* Wait alone, if that is possible and there is no item. Return: is the wait armed, or was it
+ * chosen? */
+static inline bool receive_alone(struct skua_channel *channel,
+				 struct skua_wait *wait)
+{
+	/* Relaxed: receivers that begin to wait at the same time have no order. */
+	if (wait->in_select || !wait_idle(wait) ||
+	    atomic_load_relaxed(receivers_wait(channel)))
+		return false;
+	/* Orders what the program did before the call before the loads of the tickets, as in
+	 * hand_over_alone(), which relies on this check. */
+	atomic_fence_loads_seq_cst();
+	if (!ring_is_open_and_empty(channel) || !alone_arm(channel, wait))
+		return false;
+	/* Orders the word before the loads of the slot and the tail. Pairs with the fences
+	 * in settle() and serve_all(). */
+	atomic_fence_updated_seq_cst();
+	/* The wait may be chosen already: so the caller serves it as others would. */
+	if (ring_look_receive(channel) != -EAGAIN)
+		serve_all(channel);
+	return true;
+}
+
 static HOT int receive_step(struct skua_wait *wait, void *object, bool granted,
 			    int give_up)
 {
 	struct skua_channel *channel = object;
 
-	return step(channel, wait, &channel->receivers, receivers_wait(channel),
-		    ring_receive_locked, granted, give_up);
+	if (granted && wait->in_select == 0)
+		return wait->code;
+	if (!granted && !give_up && receive_alone(channel, wait))
+		return -EAGAIN;
+	return receive_in_list(channel, wait, granted, give_up);
 }
 
 static int send_step(struct skua_wait *wait, void *object, bool granted,
@@ -297,7 +389,8 @@ int skua_channel_receive_try(struct skua_channel *channel, void *item)
 	return channel && item ? receive(channel, item) : -EINVAL;
 }
 
-static inline int send_through(struct skua_channel *channel, const void *item)
+static inline __attribute__((always_inline)) int
+send_through(struct skua_channel *channel, const void *item)
 {
 	int code = ring_send(channel, item);
 
@@ -310,13 +403,18 @@ static inline int send_through(struct skua_channel *channel, const void *item)
 static __attribute__((noinline)) int
 send_to_waiter(struct skua_channel *channel, const void *item)
 {
-	return hand_over(channel, item) ? 0 : send_through(channel, item);
+	if (alone_waits(channel) ? hand_over_alone(channel, item)
+				 : hand_over(channel, item))
+		return 0;
+	return send_through(channel, item);
 }
 
-static inline int send(struct skua_channel *channel, const void *item)
+static inline __attribute__((always_inline)) int
+send(struct skua_channel *channel, const void *item)
 {
 	/* Relaxed: if no receiver is seen, settle() looks again. */
-	return atomic_load_relaxed(receivers_wait(channel))
+	return atomic_load_relaxed(receivers_wait(channel)) ||
+			       alone_waits(channel)
 		       ? send_to_waiter(channel, item)
 		       : send_through(channel, item);
 }

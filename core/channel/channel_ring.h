@@ -105,8 +105,8 @@ static __attribute__((noinline)) uint64_t stand_back(const atomic_u64 *tickets,
 static inline int refuse(void)
 {
 	/* Orders the load of RING_CLOSED before what the program does next: a send that
-	 * begins then must not hand an item over. Pairs with the fence in
-	 * hand_over(). */
+	 * begins then must not hand an item over. Pairs with the fences in
+	 * hand_over(), hand_over_alone() and receive_alone(). */
 	atomic_fence_seq_cst();
 	return -EPIPE;
 }
@@ -329,8 +329,8 @@ static inline void ring_init(struct skua_channel *channel)
 /* Have all items been received, and may more be sent? */
 static inline bool ring_is_open_and_empty(const struct skua_channel *channel)
 {
-	/* Relaxed, both: ordered by the fence in hand_over(), and by the list lock,
-	 * which the receiver that waits held when it looked. */
+	/* Relaxed, both: ordered by the fence of the caller, and by the list lock, which
+	 * the receiver that waits held when it looked, unless it waits alone. */
 	uint64_t tail = atomic_load_relaxed(tail_of(channel));
 
 	return tail == atomic_load_relaxed(head_of(channel));

@@ -241,6 +241,12 @@ HOT void wait_arm_alone(struct skua_wait *wait)
 	set_phase(wait, WAIT_ARMED);
 }
 
+void wait_list_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+		      bool first)
+{
+	insert_locked(waiters, wait, first);
+}
+
 void wait_withdraw_alone(struct skua_wait *wait)
 {
 	set_phase(wait, WAIT_IDLE);

@@ -62,6 +62,13 @@ static inline atomic_u32 *wait_phase(struct skua_wait *wait)
 	return (atomic_u32 *)&wait->phase;
 }
 
+/* wait_idle - is the wait not in use? Called by its waiter */
+static inline bool wait_idle(struct skua_wait *wait)
+{
+	/* Relaxed: only the waiter changes that. */
+	return atomic_load_relaxed(wait_phase(wait)) == WAIT_IDLE;
+}
+
 /* wait_armed_locked - is the wait, which is idle or armed, in the list? */
 static inline bool wait_armed_locked(struct skua_wait *wait)
 {
@@ -167,6 +174,11 @@ void wait_grant(struct wait_chain *chain);
 
 /* wait_arm_alone - take what an armed wait has, before the word says that it is there */
 void wait_arm_alone(struct skua_wait *wait);
+
+/* wait_list_locked - put a wait that was armed alone into a list, whose lock the caller holds;
+ * @first as in wait_arm_locked() */
+void wait_list_locked(struct skua_waiters *waiters, struct skua_wait *wait,
+		      bool first);
 
 /* wait_withdraw_alone - give it back, when the word says that the wait is not there */
 void wait_withdraw_alone(struct skua_wait *wait);

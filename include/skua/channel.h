@@ -71,6 +71,7 @@ struct skua_channel {
 	uint32_t senders_wait;
 	struct skua_waiters receivers;
 	struct skua_waiters senders;
+	struct skua_wait *receiver;
 };
 
 /* SKUA_CHANNEL_BYTES - bytes of memory for skua_channel_init() */

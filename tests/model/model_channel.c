@@ -9,6 +9,7 @@
 enum defect {
 	NO_DEFECT,
 	ARMS_UNFENCED,    /* a waiter does not fence before its last look */
+	LISTS_UNFENCED,   /* nor does one that enters the list */
 	SETTLES_UNFENCED, /* nor a caller that has sent or received */
 	SERVES_UNFENCED,  /* nor one that has done so on behalf of others */
 	CLOSES_EARLY,     /* the close hides the items that are left */
@@ -41,7 +42,9 @@ static uint64_t seen_by(const char *function, uint64_t word);
 
 static void fence_of(const char *function)
 {
-	if (defect == ARMS_UNFENCED &&
+	if (defect == ARMS_UNFENCED && strcmp(function, "receive_alone") == 0)
+		return;
+	if (defect == LISTS_UNFENCED &&
 	    strcmp(function, "look_again_locked") == 0)
 		return;
 	if (defect == SETTLES_UNFENCED && strcmp(function, "settle") == 0)
@@ -288,6 +291,7 @@ static void sends_two_and_closes(void)
 static void none_waits(void)
 {
 	explore_assert(!channel.receivers.first && !channel.receivers_wait);
+	explore_assert(!channel.receiver);
 	explore_assert(!channel.senders.first && !channel.senders_wait);
 }
 
@@ -308,6 +312,12 @@ static void setup_arms_unfenced(void)
 {
 	setup();
 	defect = ARMS_UNFENCED;
+}
+
+static void setup_lists_unfenced(void)
+{
+	setup();
+	defect = LISTS_UNFENCED;
 }
 
 static void setup_settles_unfenced(void)
@@ -379,6 +389,11 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("close__two_receivers", setup, none_lost,
 		       sends_two_and_closes, receives_all, receives_all_also),
 	  EXPLORE_WITHIN(1, 1) },
+	/* A receiver is told of the close, and then another one comes. A sender that has
+	 * seen the channel open must not hand it an item. */
+	{ EXPLORE_PASS("close__told", setup, none_lost, sends_0, closes,
+		       receives_1, receives_2),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("close__deadline__cancel", setup, none_lost, sends_two,
 		       closes, receives_1_soon, receives_2_cancelled),
 	  EXPLORE_WITHIN(1, 1) },
@@ -387,6 +402,9 @@ static const struct explore_case cases[] = {
 
 	{ EXPLORE_BUG("arms_unfenced", "lost wake-up", setup_arms_unfenced,
 		      none_lost, sends_0, receives_1) },
+	{ EXPLORE_BUG("lists_unfenced", "lost wake-up", setup_lists_unfenced,
+		      none_lost, sends_two, receives_1, receives_2),
+	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_BUG("settles_unfenced", "lost wake-up",
 		      setup_settles_unfenced, none_lost, sends_0, receives_1) },
 	{ EXPLORE_BUG("serves_unfenced", "lost wake-up", setup_serves_unfenced,

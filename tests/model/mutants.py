@@ -58,7 +58,7 @@ TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
 )
 OPERATION = re.compile(
-    r"\batomic_(load|store|exchange|cas|fetch_\w+?|fence(?:_updated)?)"
+    r"\batomic_(load|store|exchange|cas|fetch_\w+?|fence(?:_updated|_loads)?)"
     r"_(acquire|release|acq_rel|seq_cst)(?=\()"
 )
 FUNCTION = re.compile(

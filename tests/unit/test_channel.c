@@ -171,6 +171,16 @@ TEST(channel__closed__drained_then_epipe)
 
 /* ---- waits ------------------------------------------------------------------ */
 
+/* Until so many receivers wait, one of them perhaps alone. */
+static void wait_for_receivers(struct skua_channel *channel, uint32_t count)
+{
+	while (count_of(&channel->receivers) +
+		       (__atomic_load_n(&channel->receiver, __ATOMIC_RELAXED) !=
+			NULL) !=
+	       count)
+		sched_yield();
+}
+
 static int receive(struct user *it)
 {
 	uint64_t item = 0;
@@ -199,7 +209,7 @@ TEST(channel__receivers_wait__served_in_order)
 		for (unsigned i = 0; i < 3; i++) {
 			user_start(&users[i], rt, is_fiber, receive,
 				   &f.channel);
-			wait_for_waiters(&f.channel.receivers, i + 1);
+			wait_for_receivers(&f.channel, i + 1);
 		}
 		for (uint64_t i = 0; i < 3; i++)
 			assert_int_equal(send_try(&f, i + 10), 0);
@@ -249,7 +259,7 @@ TEST(channel__closed_while_others_wait__epipe)
 
 		fixture_init(&f);
 		user_start(&receiver, rt, is_fiber, receive, &f.channel);
-		wait_for_waiters(&f.channel.receivers, 1);
+		wait_for_receivers(&f.channel, 1);
 		assert_int_equal(skua_channel_close(&f.channel), 0);
 		assert_int_equal(user_end(&receiver), -EPIPE);
 
@@ -273,7 +283,7 @@ TEST(channel__waiting_fiber_cancelled__ecanceled)
 
 	fixture_init(&f);
 	user_start(&it, rt, true, receive, &f.channel);
-	wait_for_waiters(&f.channel.receivers, 1);
+	wait_for_receivers(&f.channel, 1);
 	assert_int_equal(skua_task_cancel(&it.fiber.task), 0);
 	assert_int_equal(user_end(&it), -ECANCELED);
 	/* It is not served any more. */
