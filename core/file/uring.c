@@ -18,6 +18,10 @@
 
 struct uring {
 	struct io_uring ring;
+	/* Counts submissions. The kernel orders the reads of an operation before its
+	 * completion; this word says so in the terms of C. Writers: threads that submit.
+	 * Readers: threads that take completions. Wraps. */
+	atomic_u32 submissions;
 	const struct skua_allocator *allocator;
 };
 
@@ -38,6 +42,7 @@ int uring_create(struct uring **out, const struct skua_allocator *allocator)
 	if (!uring)
 		return -ENOMEM;
 	uring->allocator = allocator;
+	atomic_init(&uring->submissions, 0);
 	code = io_uring_queue_init_params(SUBMISSIONS, &uring->ring, &params);
 	if (code < 0) {
 		release(uring);
@@ -125,6 +130,8 @@ unsigned uring_submit(struct uring *uring, const struct uring_request *requests,
 		sqes[added]->user_data = requests[added].tag;
 		added++;
 	}
+	/* Release: the reads of the operations. Pairs with uring_take(). */
+	atomic_fetch_add_release(&uring->submissions, 1);
 	flush(uring);
 	left = io_uring_sq_ready(&uring->ring);
 	if (left > added)
@@ -162,6 +169,8 @@ unsigned uring_take(struct uring *uring, struct uring_done *out, unsigned count)
 
 	/* Enters the kernel only if that keeps further completions. */
 	while (taken < count && io_uring_peek_cqe(&uring->ring, &cqe) == 0) {
+		/* Acquire: as uring_submit() says. */
+		(void)atomic_load_acquire(&uring->submissions);
 		out[taken].tag = cqe->user_data;
 		out[taken].result = cqe->res;
 		io_uring_cqe_seen(&uring->ring, cqe);

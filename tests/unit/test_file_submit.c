@@ -192,6 +192,8 @@ static int cancel_writer(struct user *it)
 	struct fixture *f = it->object;
 	struct user *writer = &f->writers[0];
 
+	for (unsigned i = 0; i < SHORT_POLLS / 100; i++)
+		skua_yield();
 	*writer = (struct user){ .number = 0 };
 	user_start(writer, f->rt, true, write_byte, f);
 	skua_yield();
