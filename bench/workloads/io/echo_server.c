@@ -53,12 +53,14 @@ static bool write_some(struct polled *c, enum skua_poll *result)
 static enum skua_poll echo_poll(struct skua_task *self)
 {
 	struct polled *c = SKUA_CONTAINER_OF(self, struct polled, task);
-	enum skua_poll result;
+	enum skua_poll result = SKUA_PENDING;
+	bool goes_on = true;
 
-	do {
-		if (c->left == 0 && !read_some(c, &result))
-			break;
-	} while (write_some(c, &result));
+	while (goes_on && c->left > 0)
+		goes_on = write_some(c, &result);
+	/* First the reads of all connections that are ready, then their writes. */
+	if (goes_on && read_some(c, &result))
+		return SKUA_YIELD;
 	if (result == SKUA_DONE)
 		skua_io_close(c->io);
 	return result;
