@@ -12,6 +12,7 @@
 #include <skua/skua.h>
 
 #include "core/base/rng.h"
+#include "core/channel/alone.h"
 #include "core/channel/item.h"
 #include "core/wait/await.h"
 #include "tests/sanitized.h"
