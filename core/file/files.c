@@ -78,11 +78,11 @@ void files_reap(struct files *files)
 
 /* ---- operations ------------------------------------------------------------------ */
 
-/* The stages of a wait: the operation waits for the ring, or the ring has it. */
+/* The stages of a wait: it is not armed yet; its operation is queued; the ring has that. */
 enum { BEGINS, QUEUED, IN_RING };
 
-/* Take operations out of the queue, for the ring. If there are none, the caller stops to
- * submit. Return: how many. */
+/* Take operations out of the queue, for the ring. Return: how many; 0: another thread may
+ * submit from now on. */
 static unsigned pick(struct files *files, struct uring_request *requests)
 {
 	struct skua_wait *wait;
@@ -104,7 +104,7 @@ static unsigned pick(struct files *files, struct uring_request *requests)
 	return count;
 }
 
-/* Leave operations that the kernel refuses to the blocking pool: see files_declined(). */
+/* The kernel refuses operations: their callers use the blocking pool (files_declined()). */
 static void decline(struct files *files, const struct uring_request *requests,
 		    unsigned count)
 {
@@ -164,11 +164,12 @@ void files_submit(struct files *files)
 static bool may_wait_locked(const struct files *files, const struct worker *w,
 			    const struct skua_file_op *op)
 {
+	/* The driver is that of group 0 of the runtime. */
 	return op->kind == FILE_WRITE && w &&
 	       w->pool->drivers == files->driver &&
 	       files->queued.count < SUBMIT_AT &&
 	       w->tick.mean_ns <= SUBMIT_WAIT_NS &&
-	       (w->pool->worker_count == 1 || sentinel_watches(w->pool));
+	       (w->pool->worker_count == 1 || sentinel_watches_slots(w->pool));
 }
 
 /* Queue the operation for the ring. */
@@ -183,10 +184,9 @@ static void begin(struct files *files, struct skua_wait *wait)
 	wait->stage = QUEUED;
 	wait_arm_locked(&files->queued, wait, false);
 	waits = may_wait_locked(files, w, op);
-	/* Relaxed: under the lock. */
+	/* Relaxed, both: under the lock. Workers that end a tick, and the sentinel, see
+	 * the time soon, also if this worker is in a long poll by then. */
 	first = waits && atomic_load_relaxed(files->due_ns) == 0;
-	/* Relaxed: under the lock. Workers that end a tick, and the sentinel, see it
-	 * soon, also if this worker is in a long poll by then. */
 	if (first)
 		atomic_store_relaxed(files->due_ns,
 				     w->tick.start_ns + SUBMIT_WAIT_NS);

@@ -196,7 +196,8 @@ static void run_pollers(struct worker *w, uint64_t now_ns)
 }
 
 /* Return how many other groups' timers a worker checks at the end of a tick: one,
- * if that is due, whose events it then looks for as well. The sentinel may have slept for any of them. */
+ * if that is due. The sentinel may have slept for any of them. The worker then looks
+ * for events of the group whose turn is next. */
 static unsigned other_groups(const struct worker *w, bool busy, bool due)
 {
 	unsigned others = w->pool->groups->count - 1;
@@ -220,7 +221,7 @@ static HOT void end_tick(struct worker *w, bool busy)
 	if (now_ns >= w->affinity_due_ns)
 		w->pool->recheck_affinity(w, now_ns);
 	timers_fire_due(w, now_ns, others);
-	if (pool_submits(w->pool, now_ns, !busy))
+	if (pool_submit_due(w->pool, now_ns, !busy))
 		w->pool->submit(w->pool);
 	if (due)
 		run_pollers(w, now_ns);
@@ -486,7 +487,7 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 			break;
 	}
 	count_leaves(w);
-	if (pool_submits(w->pool, 0, true))
+	if (pool_submit_due(w->pool, 0, true))
 		w->pool->submit(w->pool);
 	/* The time until the caller drives again is not counted as the
 	 * worker's. */

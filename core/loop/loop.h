@@ -39,7 +39,7 @@ bool loop_poll_within(struct worker *worker, struct skua_task *task);
  * runnable. @busy: the worker has tasks. Return: were there any? */
 bool reap_owner(struct worker *w, uint64_t now_ns, bool busy);
 
-/* reap_turn_owner - look for events of the group in w->timers_turn, if it is another one and
+/* reap_turn_owner - look for events of the group in w->group_turn, if it is another one and
  * its own workers have not looked for so long that they may all be in long polls (I11), and
  * make their tasks runnable. Return: were there any? */
 bool reap_turn_owner(struct worker *w, uint64_t now_ns);

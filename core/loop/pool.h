@@ -282,9 +282,10 @@ static inline void pool_track_wait(const struct skua_task *task,
 		track_wait(&pool->telemetry, task, wait, what);
 }
 
-/* pool_submits - may the caller call pool.submit now? @idle: it has no task. */
-static inline bool pool_submits(const struct pool *pool, uint64_t now_ns,
-				bool idle)
+/* pool_submit_due - must the caller call pool.submit now? @idle: it has no task, so that
+ * nothing that is queued needs to wait for more. */
+static inline bool pool_submit_due(const struct pool *pool, uint64_t now_ns,
+				   bool idle)
 {
 	/* Relaxed: a hint. */
 	uint64_t due_ns = atomic_load_relaxed(&pool->submit_due_ns);

@@ -122,7 +122,7 @@ HOT bool reap_owner(struct worker *w, uint64_t now_ns, bool busy)
 
 bool reap_turn_owner(struct worker *w, uint64_t now_ns)
 {
-	struct driver *driver = &w->pool->drivers[w->timers_turn];
+	struct driver *driver = &w->pool->drivers[w->group_turn];
 	struct driver_batch batch;
 
 	if (driver == w->driver || !driver_attached(driver) ||

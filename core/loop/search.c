@@ -43,7 +43,7 @@ void search_check_drained(struct worker *w)
 static bool timers_due(const struct worker *w, uint64_t now_ns)
 {
 	return pool_group_next_timer_ns(w->pool, w->group) <= now_ns ||
-	       pool_group_next_timer_ns(w->pool, w->timers_turn) <= now_ns;
+	       pool_group_next_timer_ns(w->pool, w->group_turn) <= now_ns;
 }
 
 static uint64_t spin_limit_ns(const struct worker *w)
@@ -132,9 +132,9 @@ static struct skua_task *search(struct worker *w)
 		bool leads = !w->pollers.list && driver_attached(w->driver) &&
 			     reap_leads(w);
 
-		idle_renew(&w->pool->idle, w->group, now_ns);
 		bool others = now_ns - start_ns > TICK_POLLERS_NS;
 
+		idle_renew(&w->pool->idle, w->group, now_ns);
 		if (others)
 			timers_take_turn(w);
 		if (now_ns - start_ns > pool->tuning.lifo_delay_ns)
@@ -273,7 +273,7 @@ static void look_elsewhere(struct worker *w, struct nap *nap)
 	unsigned left = w->pool->groups->count - 1;
 
 	for (; left > 0 && nap->batch.count == 0; left--) {
-		struct driver *driver = &w->pool->drivers[w->timers_turn];
+		struct driver *driver = &w->pool->drivers[w->group_turn];
 
 		if (driver_attached(driver))
 			driver_take(driver, nap->now_ns, DRIVER_HELP_NS,

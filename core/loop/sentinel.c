@@ -144,7 +144,7 @@ void sentinel_summoned_in_vain(struct worker *w)
 	parker_unpark(&w->pool->idle.sleepers[holder - 1].parker);
 }
 
-bool sentinel_watches(const struct pool *pool)
+bool sentinel_watches_slots(const struct pool *pool)
 {
 	return pool->tuning.lifo_delay_ns != SENTINEL_NEVER;
 }
@@ -154,7 +154,7 @@ HOT void sentinel_filled(struct worker *w)
 	const struct sentinel *s = &w->pool->sentinel;
 	bool missing = false;
 
-	if (!sentinel_watches(w->pool))
+	if (!sentinel_watches_slots(w->pool))
 		return;
 	/* Once is enough: while this worker is awake, a sentinel is missing
 	 * only if no worker is parked (I7). A check at each fill read a line of
@@ -203,7 +203,7 @@ static bool any_without_leader(const struct pool *pool)
 /* Is there anything to check while a worker runs? */
 static bool watches_any(const struct pool *pool)
 {
-	return sentinel_watches(pool) || any_attached(pool);
+	return sentinel_watches_slots(pool) || any_attached(pool);
 }
 
 /* May a check find anything? It may find events while all workers are parked if no worker
@@ -480,7 +480,7 @@ struct skua_task *sentinel_check(struct worker *w)
 		s->stopped_ns = now_ns;
 	for (unsigned g = 0; g < pool->groups->count; g++)
 		watch_leader(w, &pool->drivers[g]);
-	if (pool_submits(pool, now_ns, false))
+	if (pool_submit_due(pool, now_ns, false))
 		pool->submit(pool);
 	s->ripe_ns = SENTINEL_NEVER;
 	s->short_polls = false;
@@ -490,7 +490,7 @@ struct skua_task *sentinel_check(struct worker *w)
 		uint64_t ripe_ns;
 
 		if (i == w->index || !occupied(s, other, sight, now_ns) ||
-		    !sentinel_watches(pool))
+		    !sentinel_watches_slots(pool))
 			continue;
 		ripe_ns = sight->since_ns + pool->tuning.lifo_delay_ns;
 		/* Without room, a task stays in its slot, ripe, for the next
@@ -522,7 +522,7 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 	uint32_t holder = atomic_load_relaxed(&s->holder);
 	struct skua_task *task;
 
-	if (!sentinel_watches(pool) ||
+	if (!sentinel_watches_slots(pool) ||
 	    (holder != w->index + 1 && (holder != 0 || !take_role(w))) ||
 	    now_ns < s->check_ns)
 		return NULL;

@@ -12,10 +12,9 @@
  * there is no timer, there is no sentinel either, and no wake-up at all.
  *
  * While descriptors are attached, the sentinel also looks for events of all groups. It
- * takes the role of leader from a worker that is in a long poll, for itself if that worker is
- * of its own group, and else for a parked worker of that group (core/driver/driver.h). And it
- * submits operations on files that a worker has queued for the end of its tick
- * (pool.submit_due_ns).
+ * takes the role of leader from a worker in a long poll: for itself in its own group, for a
+ * parked worker in another group (core/driver/driver.h). It also submits operations on files
+ * that have waited in their queue for too long (pool.submit_due_ns).
  *
  * Rules I6, I7 and I12 of core/idle/IDLE.md say how it is made to check, and when
  * it gives up the role. A sentinel that finds the slots empty checks less and less
@@ -59,9 +58,10 @@ struct sentinel {
 	/* When the sentinel checks next, in monotonic time. Writer: the
 	 * sentinel. Readers: threads that publish a timer's deadline. */
 	atomic_u64 until_ns;
-	/* 1: the sentinel checks the LIFO slots so rarely that a worker which
-	 * fills an empty one must summon it. Writer: the sentinel. Readers:
-	 * owners of slots; the sentinel. */
+	/* 1: the sentinel checks so rarely, or not at all, that a worker which
+	 * fills an empty LIFO slot, or a leader that leaves the driver, must
+	 * summon it. Writer: the sentinel. Readers: these workers; the
+	 * sentinel. */
 	atomic_u32 slow;
 
 	/* Accessed by the sentinel only; handed on by the release and acquire
@@ -95,14 +95,14 @@ void sentinel_summon_leader(struct pool *pool, unsigned group);
  * that it cannot lead. */
 void sentinel_summoned_in_vain(struct worker *w);
 
-/* sentinel_filled - summon the sentinel if it must know that the LIFO slot of
- * @w, which was empty, has been filled, or that operations on files wait for the end of a
- * tick of @w. Called by @w. Finds out whether there is
- * a sentinel only once after each park (I7). */
+/* sentinel_filled - summon the sentinel if it must know that @w has filled its LIFO slot,
+ * which was empty, or has queued operations on files. Called by @w. Finds out whether there
+ * is a sentinel only once after each park (I7). */
 void sentinel_filled(struct worker *w);
 
-/* sentinel_watches - does the sentinel check while a worker runs? */
-bool sentinel_watches(const struct pool *pool);
+/* sentinel_watches_slots - does the sentinel check LIFO slots? Then it checks while any
+ * worker runs, also without descriptors. */
+bool sentinel_watches_slots(const struct pool *pool);
 
 /* sentinel_is - is @w, which calls this, the sentinel? */
 bool sentinel_is(const struct worker *w);

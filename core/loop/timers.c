@@ -224,7 +224,7 @@ void timers_begin_turns(struct worker *w)
 
 	/* From the next group on, so that workers of several groups which have
 	 * the same place there check different groups, too. */
-	w->timers_turn =
+	w->group_turn =
 		others == 0 ? w->group : (w->group + 1 + step) % groups->count;
 }
 
@@ -232,9 +232,9 @@ void timers_take_turn(struct worker *w)
 {
 	unsigned count = w->pool->groups->count;
 
-	w->timers_turn = (w->timers_turn + 1) % count;
-	if (w->timers_turn == w->group)
-		w->timers_turn = (w->timers_turn + 1) % count;
+	w->group_turn = (w->group_turn + 1) % count;
+	if (w->group_turn == w->group)
+		w->group_turn = (w->group_turn + 1) % count;
 }
 
 static HOT void fire_group(struct worker *w, unsigned group, uint64_t now_ns)
@@ -256,7 +256,7 @@ HOT void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others)
 		fire(w, &w->timers, now_ns);
 	fire_group(w, w->group, now_ns);
 	for (; others > 0; others--) {
-		fire_group(w, w->timers_turn, now_ns);
+		fire_group(w, w->group_turn, now_ns);
 		timers_take_turn(w);
 	}
 }

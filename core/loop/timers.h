@@ -99,7 +99,7 @@ bool timers_queued(const struct timer *timer);
  * then those of its group, then those of @others other groups
  * @w: the calling worker
  *
- * Several calls take the other groups in turn, from w->timers_turn on. A wheel
+ * Several calls take the other groups in turn, from w->group_turn on. A wheel
  * whose deadline another worker has taken is left to that worker.
  */
 void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others);
@@ -118,8 +118,8 @@ void timers_fire_due(struct worker *w, uint64_t now_ns, unsigned others);
  */
 void timers_begin_turns(struct worker *w);
 
-/* timers_take_turn - let the next call of timers_fire_due() begin with the next
- * other group */
+/* timers_take_turn - let the next check of another group's timers or events begin with
+ * the next other group */
 void timers_take_turn(struct worker *w);
 
 /* timers_fire_all - wake the tasks of all timers that were added before; one thread at a

@@ -43,10 +43,9 @@ struct worker {
 	uint64_t batch_end;       /* of the last injected batch, in its queue */
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint64_t pollers_due_ns;  /* when its pollers are called although it is
-				   * busy, and another group's timers and events
-				   * checked */
-	unsigned timers_turn;     /* that group; its own one if there is no
-				   * other */
+				   * busy, and it checks other groups */
+	unsigned group_turn;      /* the other group that it checks next; its
+				   * own one if there is no other */
 	uint32_t polls_until_inject; /* until the next check (turns.h) */
 	uint32_t lifo_streak;        /* consecutive polls from the LIFO slot */
 	uint32_t prioritised_streak; /* consecutive polls of urgent or bound

@@ -74,11 +74,11 @@ static void leave(struct worker *w)
 
 static void fire_due(struct worker *w, uint64_t now_ns, unsigned others)
 {
-	const unsigned turn = w->timers_turn;
+	const unsigned turn = w->group_turn;
 
 	timers_fire_due(w, now_ns, defect == OWN_GROUP_ALONE ? 0 : others);
 	if (defect == KEEPS_TURN && turn != w->group)
-		w->timers_turn = turn;
+		w->group_turn = turn;
 }
 
 static void take_turn(struct worker *w)
