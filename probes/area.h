@@ -283,8 +283,9 @@ struct area_channel {
 	uint64_t reserved_3[15];
 	struct area_waiters receivers;
 	struct area_waiters senders;
-	uint64_t
-		receiver; /* address of a struct area_armed: it waits alone; 0: none */
+	/* Address of the struct area_armed of a receiver that waits alone, and is not in
+	 * receivers; 0: none. */
+	uint64_t receiver;
 };
 
 /* The same for one sender and one receiver. */

@@ -180,7 +180,7 @@ static inline void probe_worker_stop(unsigned worker)
 		probe_worker_stop_hit(worker, 0, 0, 0);
 }
 
-/* probe_io_takeover - report that @worker has become the leader in place of worker @from,
+/* probe_io_takeover - report that @worker has taken the role of leader from worker @from,
  * which is in a long poll */
 static inline void probe_io_takeover(unsigned worker, unsigned from)
 {

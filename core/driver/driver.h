@@ -77,7 +77,8 @@ struct driver_batch {
 };
 
 struct driver {
-	/* Set before the workers run; constant from then on. */
+	/* Set before the workers run; constant from then on. Deliver and owner are the same
+	 * in all drivers of a pool: a worker delivers events of other groups by its own. */
 	driver_deliver_fn *deliver;
 	void *owner; /* of deliver */
 	/* Makes a parked worker of @group check whether there is a leader, and whether the
@@ -102,7 +103,8 @@ struct driver {
 	 * Readers: workers. */
 	alignas(CACHE_PAIR) atomic_u32 attached;
 	/* The leader; 0: there is none. Writers: a parked worker, from 0; the leader; a
-	 * sentinel, which takes the role from a leader that is awake. Readers: any. */
+	 * sentinel of any group, which takes the role from a leader that is awake. Readers:
+	 * any. */
 	alignas(CACHE_PAIR) atomic_u32 leader;
 	/* Index + 1 of the worker of the group that was last asked to take the role of
 	 * leader, or of sentinel; 0: it took one, or passed the summons on. Writers: the

@@ -35,7 +35,8 @@ struct skua_runtime;
  * @io_events: events in these batches
  * @io_parks: how often it slept in the driver; part of @times_parked, in which the sleeps
  *          between two searches count once
- * @io_takeovers: how often it took the driver over from a worker in a long poll
+ * @io_takeovers: how often it took the driver away from a worker in a long poll, for itself
+ *                or for another worker
  */
 struct skua_worker_stats {
 	uint64_t tasks_spawned;
