@@ -6,10 +6,11 @@
  * skua_file_op. It is armed until a worker, or a thread that submits, takes its completion.
  * That thread notes the result, and grants the wait.
  *
- * An operation begins in a queue. The thread that queues it also submits the queue to the ring,
- * unless another thread does, which then looks again. So no thread waits for the system call
- * of another one. Writes may stay in the queue, for a time that files.c limits, so that the
- * worker submits several at once. Until they are submitted, a step may take them back.
+ * An operation begins in a queue. The thread that queues it also submits the queue to the
+ * ring. If another thread is doing that, this one leaves the operation to it: that thread looks
+ * at the queue again before it ends. So no thread waits for the system call of another one.
+ * Writes may stay in the queue, for a time that files.c limits, so that the worker submits
+ * several at once. Until they are submitted, a step may take them back.
  *
  * No step takes back an armed wait that the ring has: the kernel uses the buffer. A step that
  * is told to give up asks the kernel to stop, once, and waits on. So the operation, and the
@@ -34,8 +35,8 @@ struct files {
 	/* The address of the ring; 0: no operation yet; FILES_NO_RING. Writer: the
 	 * thread with the lock, once. Readers: any. */
 	atomic_u64 ring;
-	/* Held while the ring is made, and while the ring is handed operations and requests
-	 * to stop one. Taken before the list lock. */
+	/* Held by a thread that makes the ring, and by one that hands operations to it or
+	 * asks it to stop one. Taken before the list lock. */
 	struct pi_lock lock;
 	/* The operations that are in the ring. Its list lock also excludes threads that
 	 * take completions from each other, and guards the two fields that follow. */

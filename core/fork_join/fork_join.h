@@ -100,11 +100,12 @@ void fork_join_check_ctx_owner(struct skua_ctx ctx);
 /* fork_join_abort - print @what, a mistake of the program, and abort */
 _Noreturn void fork_join_abort(const char *what);
 
-/* A region in which an external thread computes. Regions can be nested. */
+/* A region in which a thread computes as an external thread of @team. Regions can be nested. */
 struct fork_region {
 	const struct team *team;
 	const struct fork_region *outer;
-	/* The worker of the thread, of any runtime; NULL: it is no worker. */
+	/* The worker whose poll has called; it may be of another runtime. NULL: the thread is
+	 * no worker. */
 	const void *worker;
 };
 

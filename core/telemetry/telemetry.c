@@ -276,8 +276,8 @@ void telemetry_job_end(struct worker_telemetry *t)
 	telemetry_state(t, AREA_SEARCHING, clock_now_ns());
 }
 
-/* Does somebody want the events of this runtime? Workers check this once a tick and note it in
- * recorder.on. */
+/* Does a tool or the program want the events of this runtime? A worker checks that once a
+ * tick, and notes the answer in its recorder.on. */
 static bool records(const struct telemetry *telemetry)
 {
 	uint64_t until_ns = counter_read(&telemetry->area.record_until_ns);

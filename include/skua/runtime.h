@@ -428,8 +428,8 @@ SKUA_API int skua_runtime_shutdown(struct skua_runtime *rt, uint64_t timeout_ns,
  * ended, or they know that they must stop, for example by -ESHUTDOWN during an
  * earlier skua_runtime_shutdown(), which allows other calls at the same time. Calls
  * on tasks and wakers are allowed until this returns. On a task that is done they are
- * allowed afterwards too: the task may still be joined, and its wakers dropped. The
- * same threads may make no call on a timer of @rt while this runs.
+ * allowed afterwards too: the task may still be joined, and its wakers dropped. Calls on
+ * timers of @rt are not allowed while this runs, except by its workers.
  *
  * Threads: outside. Blocks: until the last task is done. Allocates: nothing.
  * Return: 0; -EINVAL (@rt is NULL); -EDEADLK (called from a worker of any runtime, or

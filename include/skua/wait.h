@@ -8,8 +8,8 @@
  *	skua_mutex_lock(mutex, deadline_ns)
  *		Waits: a fiber is suspended, and an outside thread sleeps. In a poll, in
  *		a job, and anywhere inside skua_run(), it returns -EDEADLK instead, also
- *		if it need not wait. A fiber that forks, or is inside skua_run(), may
- *		succeed there if it need not wait.
+ *		if it need not wait. Only the call of a fiber that forks, or is inside
+ *		skua_run(), may succeed if it need not wait.
  *	skua_mutex_lock_poll(self, mutex, wait, deadline_ns)
  *		For polls. Never waits. -EAGAIN means that @wait is armed: return
  *		SKUA_PENDING, and call the function again, with the same arguments, in
