@@ -92,8 +92,8 @@ struct args_option {
 	} value;
 	size_t field; /* offset in the verb's struct */
 	double min, max;
-	/* @options: the verb's struct. Return: 0, or what args_refuse()
-	 * returned. */
+	/* @field: address of the field, or of the verb's struct if none is given.
+	 * Return: 0, or what args_refuse() returned. */
 	error_t (*parse)(void *field, char *text);
 };
 
@@ -151,8 +151,9 @@ struct args_option {
  * struct args_verb - the options of a verb
  * @doc: text of --help
  * @file_doc: name of the argument that is no option, such as "[FILE]"; NULL: there is none
- * @file: offset of the const char * that receives it
- * @add_file: called for each such argument, with the address of that field
+ * @file: offset of the field that receives it: a const char *, or what @add_file fills
+ * @add_file: called for each such argument, with the address of that field; NULL: one
+ *            argument is allowed
  * @check: called after the last option, to refuse combinations; NULL: all are allowed
  * @options: ends with an entry without a name
  * @more: further options, which set fields of @more_options; --help shows them below

@@ -176,14 +176,14 @@ static int compare_addresses(const void *a, const void *b)
 			       ((const struct area_task *)b)->task);
 }
 
-/* Does it wait, for something that the table does not tell? */
+/* Does the task wait for something that the table does not tell? */
 static bool waits_unknown(const struct area_task *task)
 {
 	return task->state == AREA_TASK_WAITING &&
 	       (task->wait == AREA_WAIT_WAKER || task->wait == AREA_WAIT_NONE);
 }
 
-/* Note the wait of a task, as the table does if it knows it. */
+/* Write the wait of a task into its entry, as the table does for waits that it knows. */
 static void note_wait(struct area_task *task, const struct target_wait *wait)
 {
 	task->what = wait->armed.object;
@@ -207,8 +207,8 @@ static void note_wait(struct area_task *task, const struct target_wait *wait)
 	}
 }
 
-/* Find what tasks wait for that the library wakes: the table knows only that they have a
- * waker. */
+/* Find the objects of the library for which tasks wait: the table knows only that these tasks
+ * have a waker. */
 static int add_waits(struct target *target, struct tasks *tasks)
 {
 	struct waits waits;

@@ -11,8 +11,8 @@
 /* An upper bound: no version of the library has more slots. */
 #define TASKS_MAX 65536u
 
-/* In a struct area_task of a list, also this and an enum area_wait_kind is a wait: what the
- * task waits for, whose address is in what. */
+/* Added to an enum area_wait_kind: then it is the wait of a struct area_task of a list, beside
+ * the values of enum area_wait. The address of the object is in what. */
 #define TASKS_WAIT_KIND UINT64_C(1000)
 
 /**

@@ -427,7 +427,8 @@ int ledger_open(struct ledger *l, struct trace *trace)
 
 /* ---- types --------------------------------------------------------------- */
 
-/* Is a name that of a type, or with @labels of a label, of a task? Jobs have names as well. */
+/* Is a name that of the type of a task or, with @labels, of the label of one? Jobs have names as
+ * well. */
 static bool is_of_task(const struct ledger *l, uint32_t name, bool labels)
 {
 	for (size_t i = 0; i < l->count; i++)

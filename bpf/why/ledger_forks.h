@@ -52,8 +52,8 @@ struct ledger_fork_times {
  * @places: bits of the places in which it has been, from the first one of outside threads
  * @depth: number of calls, within each other, that go on
  * @joins, @helps: number of joins that wait, and of jobs that it runs meanwhile
- * @since_ns: from when its time is not counted yet; @began_ns: of the outermost call;
- *            @join_ns: from when it waits without a break
+ * @since_ns: its time is counted up to then; @began_ns: when the outermost call began;
+ * @join_ns: since when it has waited without a break
  */
 struct ledger_fork_caller {
 	uint32_t runtime, thread, place;
@@ -99,10 +99,10 @@ struct ledger_forks {
 	bool lost;
 };
 
-/* ledger_fork_part_name, ledger_fork_worker_name - return the name of a part, such as "alone" */
 /* ledger_fork_add - count a piece of time */
 void ledger_fork_add(struct ledger_fork_times *times, uint64_t ns);
 
+/* ledger_fork_part_name, ledger_fork_worker_name - return the name of a part, such as "alone" */
 const char *ledger_fork_part_name(unsigned part);
 const char *ledger_fork_worker_name(unsigned part);
 

@@ -101,8 +101,8 @@ static enum ledger_fork_worker part_of_worker(enum ledger_doing doing,
 	}
 }
 
-/* Return the activity of a worker before its first event. The worker would have noted that it is recorded, unless
- * it is in a poll, or sleeps. */
+/* Return the activity of a worker before its first event. A worker that is in no poll, and
+ * does not sleep, soon notes that it is recorded, and writes events. */
 static enum ledger_doing doing_first(const struct ledger *l, unsigned track)
 {
 	return trace_source(l->trace, track)->before.until_ns > 0 ? LEDGER_POLL
