@@ -245,7 +245,7 @@ static void on_late(struct ledger *l, const struct trace_mark *mark)
 	l->tracks[mark->track].late = ledger_add_late(l, &late);
 }
 
-static void on_ready(struct ledger *l, uint64_t ns)
+static void add_ready(struct ledger *l, uint64_t ns)
 {
 	if (!grow(&l->ready, sizeof(*l->ready), l->ready_count,
 		  &l->ready_room)) {
@@ -253,6 +253,20 @@ static void on_ready(struct ledger *l, uint64_t ns)
 		return;
 	}
 	l->ready[l->ready_count++] = ns;
+}
+
+static void on_ready(struct ledger *l, const struct trace_mark *mark)
+{
+	add_ready(l, mark->ns);
+	on_woken(l, mark->track, mark->ns);
+	ledger_on_woken(l, mark);
+	ledger_on_io_woken(l, mark);
+}
+
+static void on_stolen(struct ledger *l, const struct trace_mark *mark)
+{
+	l->taken = mark->flow_out;
+	l->victim = mark->track;
 }
 
 /* Note the victim in the search that ended just before this steal. */
@@ -266,13 +280,15 @@ static void on_steal(struct ledger *l, const struct trace_mark *mark)
 	s->steps[s->search].name = l->victim;
 }
 
-static void on_inject(struct ledger *l, const struct trace_mark *mark)
+static void on_queue(struct ledger *l, const struct trace_mark *mark)
 {
 	struct ledger_steps *s = &l->tracks[mark->track];
 	struct ledger_step step = { .doing = LEDGER_BETWEEN,
 				    .name = LEDGER_NOBODY,
 				    .label = LEDGER_NOBODY };
 
+	if (strcmp(mark->name, "inject") != 0)
+		return;
 	if (s->count > 0)
 		step = s->steps[s->count - 1];
 	step.from_ns = mark->ns;
@@ -280,61 +296,43 @@ static void on_inject(struct ledger *l, const struct trace_mark *mark)
 	add_step(l, s, step);
 }
 
+/* Events are missing before this one. */
+static void on_gap(struct ledger *l, const struct trace_mark *mark)
+{
+	add_step(l, &l->tracks[mark->track],
+		 (struct ledger_step){ .from_ns = mark->ns,
+				       .doing = LEDGER_LOST });
+	addresses_clear(&l->suspended);
+	addresses_clear(&l->io_open);
+	ledger_fork_gap(l, mark->ns);
+}
+
+static void on_wait(struct ledger *l, const struct trace_mark *mark)
+{
+	ledger_on_wait(l, mark);
+	ledger_on_io_wait(l, mark);
+}
+
 static void on_instant(struct trace_sink *sink, const struct trace_mark *mark)
 {
-	struct ledger *l = (struct ledger *)sink;
+	static void (*const on[])(struct ledger *,
+				  const struct trace_mark *) = {
+		[TRACE_READY] = on_ready,
+		[TRACE_LATE] = on_late,
+		[TRACE_STOLEN] = on_stolen,
+		[TRACE_STEAL] = on_steal,
+		[TRACE_QUEUE] = on_queue,
+		[TRACE_GAP] = on_gap,
+		[TRACE_REAP] = ledger_on_reap,
+		[TRACE_WAIT] = on_wait,
+		[TRACE_HELD] = ledger_on_held,
+		[TRACE_GIVE_UP] = ledger_on_give_up,
+		[TRACE_NEW_LABEL] = ledger_on_label,
+		[TRACE_FORK] = ledger_on_fork,
+	};
 
-	switch (mark->kind) {
-	case TRACE_READY:
-		on_ready(l, mark->ns);
-		on_woken(l, mark->track, mark->ns);
-		ledger_on_woken(l, mark);
-		ledger_on_io_woken(l, mark);
-		break;
-	case TRACE_LATE:
-		on_late(l, mark);
-		break;
-	case TRACE_STOLEN:
-		l->taken = mark->flow_out;
-		l->victim = mark->track;
-		break;
-	case TRACE_STEAL:
-		on_steal(l, mark);
-		break;
-	case TRACE_QUEUE:
-		if (strcmp(mark->name, "inject") == 0)
-			on_inject(l, mark);
-		break;
-	case TRACE_GAP:
-		add_step(l, &l->tracks[mark->track],
-			 (struct ledger_step){ .from_ns = mark->ns,
-					       .doing = LEDGER_LOST });
-		addresses_clear(&l->suspended);
-		addresses_clear(&l->io_open);
-		ledger_fork_gap(l, mark->ns);
-		break;
-	case TRACE_REAP:
-		ledger_on_reap(l, mark);
-		break;
-	case TRACE_WAIT:
-		ledger_on_wait(l, mark);
-		ledger_on_io_wait(l, mark);
-		break;
-	case TRACE_HELD:
-		ledger_on_held(l, mark);
-		break;
-	case TRACE_GIVE_UP:
-		ledger_on_give_up(l, mark);
-		break;
-	case TRACE_NEW_LABEL:
-		ledger_on_label(l, mark);
-		break;
-	case TRACE_FORK:
-		ledger_on_fork(l, mark);
-		break;
-	default:
-		break;
-	}
+	if (mark->kind < sizeof(on) / sizeof(on[0]) && on[mark->kind])
+		on[mark->kind]((struct ledger *)sink, mark);
 }
 
 static void on_count(struct trace_sink *sink, uint64_t ns, uint64_t waiting)
@@ -423,84 +421,6 @@ int ledger_open(struct ledger *l, struct trace *trace)
 	ledger_settle_steps(l);
 	ledger_judge_forks(l);
 	return ledger_settle_waits(l);
-}
-
-/* ---- types --------------------------------------------------------------- */
-
-/* Is a name that of the type of a task or, with @labels, of the label of one? Jobs have names as
- * well. */
-static bool is_of_task(const struct ledger *l, uint32_t name, bool labels)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if ((labels ? l->items[i].label : l->items[i].name) == name)
-			return true;
-	for (unsigned i = 0; i < l->unfinished_count; i++)
-		if ((labels ? l->unfinished[i].label : l->unfinished[i].name) ==
-		    name)
-			return true;
-	return false;
-}
-
-/* Is @text the type of a task, its label, or both as "type (label)"? */
-static bool is_chosen(const struct ledger *l, uint32_t name, uint32_t label,
-		      const char *text)
-{
-	char both[LEDGER_WHO];
-
-	if (name < l->name_count && strcmp(l->names[name], text) == 0)
-		return true;
-	return label < l->name_count &&
-	       (strcmp(l->names[label], text) == 0 ||
-		strcmp(ledger_task(l, name, label, both), text) == 0);
-}
-
-int ledger_keep_type(struct ledger *l, const char *text)
-{
-	size_t kept = 0;
-	bool found = false;
-
-	for (unsigned i = 0; i < l->unfinished_count; i++)
-		found |= is_chosen(l, l->unfinished[i].name,
-				   l->unfinished[i].label, text);
-	for (size_t i = 0; i < l->count; i++)
-		kept += is_chosen(l, l->items[i].name, l->items[i].label, text);
-	if (kept == 0 && !found)
-		return -ENOENT;
-	kept = 0;
-	for (size_t i = 0; i < l->count; i++)
-		if (is_chosen(l, l->items[i].name, l->items[i].label, text))
-			l->items[kept++] = l->items[i];
-	l->count = kept;
-	return 0;
-}
-
-/* Add the names of types, or labels, to a text; @before: what precedes the first. */
-static void list_names(const struct ledger *l, bool labels, const char *before,
-		       char *text, size_t bytes)
-{
-	size_t used = strlen(text);
-
-	for (uint32_t i = 0; i < l->name_count; i++) {
-		size_t needed =
-			strlen(before) + strlen(l->names[i]) + sizeof(", ...");
-
-		if (!is_of_task(l, i, labels))
-			continue;
-		if (used + needed > bytes) {
-			snprintf(text + used, bytes - used, ", ...");
-			return;
-		}
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s",
-					 before, l->names[i]);
-		before = ", ";
-	}
-}
-
-void ledger_list_types(const struct ledger *l, char *text, size_t bytes)
-{
-	text[0] = '\0';
-	list_names(l, false, "", text, bytes);
-	list_names(l, true, "; labels: ", text, bytes);
 }
 
 /* ---- closing ------------------------------------------------------------- */
