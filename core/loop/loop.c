@@ -447,21 +447,12 @@ static struct skua_task *drive_park(struct worker *w)
 	return task;
 }
 
-bool loop_drive(struct worker *w, uint64_t deadline_ns)
+/* Run tasks until the worker parks, or a tick has ended at @deadline_ns or later. */
+static void drive_ticks(struct worker *w, uint64_t start_ns,
+			uint64_t deadline_ns)
 {
-	struct worker *outer = current_worker;
-	const uint64_t *outer_task = boundary_task;
-	/* The caller may be in a catch block: see loop_poll_within(). */
-	struct exceptions exceptions =
-		exceptions_set((struct exceptions){ NULL, 0 });
-	uint64_t start_ns = clock_now_ns();
 	bool first = true; /* the next poll is the first of a tick */
 
-	current_worker = w;
-	telemetry_current = &w->telemetry;
-	boundary_task = &w->area.task;
-	drive_resume(w, start_ns);
-	begin(w, start_ns);
 	for (;;) {
 		struct skua_task *task = next_task(w);
 
@@ -486,6 +477,23 @@ bool loop_drive(struct worker *w, uint64_t deadline_ns)
 		    w->tick.start_ns >= deadline_ns)
 			break;
 	}
+}
+
+bool loop_drive(struct worker *w, uint64_t deadline_ns)
+{
+	struct worker *outer = current_worker;
+	const uint64_t *outer_task = boundary_task;
+	/* The caller may be in a catch block: see loop_poll_within(). */
+	struct exceptions exceptions =
+		exceptions_set((struct exceptions){ NULL, 0 });
+	uint64_t start_ns = clock_now_ns();
+
+	current_worker = w;
+	telemetry_current = &w->telemetry;
+	boundary_task = &w->area.task;
+	drive_resume(w, start_ns);
+	begin(w, start_ns);
+	drive_ticks(w, start_ns, deadline_ns);
 	count_leaves(w);
 	if (pool_submit_due(w->pool, 0, true))
 		w->pool->submit(w->pool);

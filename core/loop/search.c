@@ -98,6 +98,21 @@ static bool has_own(const struct worker *w)
 	return local_queue_length(w->queue) > 0 || lifo_slot_peek(&w->lifo);
 }
 
+/* A search begins, after a first try in vain. Return: when. */
+static uint64_t begin_search(struct worker *w)
+{
+	const struct pool *pool = w->pool;
+	uint64_t now_ns;
+
+	work_lower_flags_owner(w);
+	if (pool->groups->count > 1)
+		search_check_drained(w);
+	now_ns = clock_now_ns();
+	idle_renew(&w->pool->idle, w->group, now_ns);
+	w->idle_since_ns = now_ns;
+	return now_ns;
+}
+
 /* Search until work is found, the spin time is over, a timer is due, or the
  * pool stops. For a leader, each step is a system call. So its search ends with
  * the spin time, however few steps it took: its sleep in the driver looks for
@@ -116,12 +131,7 @@ static struct skua_task *search(struct worker *w)
 
 	if (has_work(w, task))
 		return task;
-	work_lower_flags_owner(w);
-	if (pool->groups->count > 1)
-		search_check_drained(w);
-	start_ns = clock_now_ns();
-	idle_renew(&w->pool->idle, w->group, start_ns);
-	w->idle_since_ns = start_ns;
+	start_ns = begin_search(w);
 	spin_ns = spin_limit_ns(w);
 	far_ns = spin_far_ns(spin_ns, idle_wake_cost_ns(&pool->idle, w->group),
 			     pool->tuning.far_delay_ns);

@@ -459,6 +459,20 @@ static struct skua_task *take_claimed(struct worker *w)
 	return first;
 }
 
+/* Count the checks with all workers parked, after some of which the sentinel stops
+ * checking. */
+static void count_quiet(struct pool *pool, uint64_t now_ns)
+{
+	struct sentinel *s = &pool->sentinel;
+
+	if (checks_pay(pool))
+		begin_quiet(pool);
+	else
+		s->quiet++;
+	if (s->quiet == s->quiet_max)
+		s->stopped_ns = now_ns;
+}
+
 struct skua_task *sentinel_check(struct worker *w)
 {
 	struct pool *pool = w->pool;
@@ -472,12 +486,7 @@ struct skua_task *sentinel_check(struct worker *w)
 	 * summoned for a filled slot. */
 	if (now_ns < s->check_ns && !atomic_load_relaxed(&s->slow))
 		return NULL;
-	if (checks_pay(pool))
-		begin_quiet(pool);
-	else
-		s->quiet++;
-	if (s->quiet == s->quiet_max)
-		s->stopped_ns = now_ns;
+	count_quiet(pool, now_ns);
 	for (unsigned g = 0; g < pool->groups->count; g++)
 		watch_leader(w, &pool->drivers[g]);
 	if (pool_submit_due(pool, now_ns, false))
