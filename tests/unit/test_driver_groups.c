@@ -198,9 +198,6 @@ static void begin_with_readers(struct shape it)
 		rt->pool.drivers[g].deliver = deliver;
 }
 
-#define EACH_SHAPE(s) \
-	(const struct shape *s = shapes; s < shapes + COUNT_OF(shapes); s++)
-
 /* ---- attaching -------------------------------------------------------------- */
 
 static unsigned group_of(struct skua_io io)
@@ -208,38 +205,35 @@ static unsigned group_of(struct skua_io io)
 	return table_find(io.fd)->group;
 }
 
+static uint32_t attached(unsigned group)
+{
+	return atomic_load_relaxed(&rt->pool.drivers[group].attached);
+}
+
 TEST(attach__from_outside__takes_the_groups_in_turn)
 {
-	for
-		EACH_SHAPE(s)
-		{
-			struct skua_io ios[2 * WORKERS];
-			unsigned counts[WORKERS] = { 0 };
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++) {
+		const struct shape *s = &shapes[n];
+		struct skua_io ios[2 * WORKERS];
+		unsigned counts[WORKERS] = { 0 };
 
-			begin(*s);
-			for (unsigned i = 0; i < 2 * s->groups; i++) {
-				int fd = eventfd(0, EFD_CLOEXEC);
+		begin(*s);
+		for (unsigned i = 0; i < 2 * s->groups; i++) {
+			int fd = eventfd(0, EFD_CLOEXEC);
 
-				assert_int_equal(
-					skua_io_attach(rt, fd, 0, &ios[i]), 0);
-				counts[group_of(ios[i])]++;
-			}
-			for (unsigned g = 0; g < s->groups; g++) {
-				assert_int_equal(counts[g], 2);
-				assert_int_equal(
-					atomic_load_relaxed(
-						&rt->pool.drivers[g].attached),
-					2);
-			}
-			for (unsigned i = 0; i < 2 * s->groups; i++)
-				assert_int_equal(skua_io_close(ios[i]), 0);
-			for (unsigned g = 0; g < s->groups; g++)
-				assert_int_equal(
-					atomic_load_relaxed(
-						&rt->pool.drivers[g].attached),
-					0);
-			destroy(rt);
+			assert_int_equal(skua_io_attach(rt, fd, 0, &ios[i]), 0);
+			counts[group_of(ios[i])]++;
 		}
+		for (unsigned g = 0; g < s->groups; g++) {
+			assert_int_equal(counts[g], 2);
+			assert_int_equal(attached(g), 2);
+		}
+		for (unsigned i = 0; i < 2 * s->groups; i++)
+			assert_int_equal(skua_io_close(ios[i]), 0);
+		for (unsigned g = 0; g < s->groups; g++)
+			assert_int_equal(attached(g), 0);
+		destroy(rt);
+	}
 }
 
 struct attacher {
@@ -258,22 +252,22 @@ static enum skua_poll attach_here(struct skua_task *self)
 
 TEST(attach__by_a_task__its_workers_group)
 {
-	for
-		EACH_SHAPE(s)
-		{
-			begin(*s);
-			for (unsigned i = 0; i < s->groups * s->size; i++) {
-				struct attacher it = { .task = SKUA_TASK_INIT(
-							       attach_here) };
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++) {
+		const struct shape *s = &shapes[n];
 
-				assert_int_equal(
-					skua_task_spawn_on(rt, i, &it.task), 0);
-				join(&it.task);
-				assert_int_equal(group_of(it.io), i / s->size);
-				assert_int_equal(skua_io_close(it.io), 0);
-			}
-			destroy(rt);
+		begin(*s);
+		for (unsigned i = 0; i < s->groups * s->size; i++) {
+			struct attacher it = { .task = SKUA_TASK_INIT(
+						       attach_here) };
+
+			assert_int_equal(skua_task_spawn_on(rt, i, &it.task),
+					 0);
+			join(&it.task);
+			assert_int_equal(group_of(it.io), i / s->size);
+			assert_int_equal(skua_io_close(it.io), 0);
 		}
+		destroy(rt);
+	}
 }
 
 /* ---- leaders ---------------------------------------------------------------- */
@@ -309,57 +303,54 @@ static bool all_asleep(void)
 
 TEST(idle__groups_with_descriptors__one_worker_sleeps_in_each_driver)
 {
-	for
-		EACH_SHAPE(s)
-		{
-			struct reader readers[WORKERS];
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++) {
+		const struct shape *s = &shapes[n];
+		struct reader readers[WORKERS];
 
-			begin_with_readers(*s);
-			for (unsigned g = 1; g < s->groups; g += 2)
-				reader_begin(&readers[g], g, EVENTS);
-			while (!all_asleep())
-				sched_yield();
-			for (unsigned g = 1; g < s->groups; g += 2)
-				tell_one_by_one(&readers[g]);
-			for (unsigned g = 1; g < s->groups; g += 2)
-				reader_end(&readers[g]);
-			destroy(rt);
-		}
+		begin_with_readers(*s);
+		for (unsigned g = 1; g < s->groups; g += 2)
+			reader_begin(&readers[g], g, EVENTS);
+		while (!all_asleep())
+			sched_yield();
+		for (unsigned g = 1; g < s->groups; g += 2)
+			tell_one_by_one(&readers[g]);
+		for (unsigned g = 1; g < s->groups; g += 2)
+			reader_end(&readers[g]);
+		destroy(rt);
+	}
 }
 
 TEST(group__in_long_polls_beside_sleepers__another_group_reaps)
 {
-	for
-		EACH_SHAPE(s)
-		{
-			struct reader reader;
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++) {
+		const struct shape *s = &shapes[n];
+		struct reader reader;
 
-			begin_with_readers(*s);
-			keep_workers(0, s->size, false);
-			reader_begin(&reader, 0, EVENTS);
-			tell_one_by_one(&reader);
-			let_go(0, s->size);
-			reader_end(&reader);
-			destroy(rt);
-		}
+		begin_with_readers(*s);
+		keep_workers(0, s->size, false);
+		reader_begin(&reader, 0, EVENTS);
+		tell_one_by_one(&reader);
+		let_go(0, s->size);
+		reader_end(&reader);
+		destroy(rt);
+	}
 }
 
 TEST(group__in_long_polls_beside_busy_workers__another_group_reaps)
 {
-	for
-		EACH_SHAPE(s)
-		{
-			struct reader reader;
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++) {
+		const struct shape *s = &shapes[n];
+		struct reader reader;
 
-			begin_with_readers(*s);
-			keep_workers(0, s->size, false);
-			keep_workers(s->size, (s->groups - 1) * s->size, true);
-			reader_begin(&reader, 0, EVENTS);
-			tell_one_by_one(&reader);
-			let_go(0, s->groups * s->size);
-			reader_end(&reader);
-			destroy(rt);
-		}
+		begin_with_readers(*s);
+		keep_workers(0, s->size, false);
+		keep_workers(s->size, (s->groups - 1) * s->size, true);
+		reader_begin(&reader, 0, EVENTS);
+		tell_one_by_one(&reader);
+		let_go(0, s->groups * s->size);
+		reader_end(&reader);
+		destroy(rt);
+	}
 }
 
 static uint64_t count_parks(void)
@@ -450,30 +441,27 @@ TEST(many__told_by_threads__no_event_is_lost)
 {
 	static const unsigned steps[] = { 1, 7 };
 
-	for
-		EACH_SHAPE(s)
-		{
-			pthread_t threads[COUNT_OF(steps)];
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++) {
+		const struct shape *s = &shapes[n];
+		pthread_t threads[COUNT_OF(steps)];
 
-			begin_with_readers(*s);
-			for (unsigned i = 0; i < 2 * s->groups; i++)
-				reader_begin(&many[i], i % s->groups,
-					     UINT64_MAX);
-			for (unsigned i = 0; i < COUNT_OF(steps); i++)
-				assert_int_equal(
-					pthread_create(&threads[i], NULL,
-						       tell_all,
-						       (void *)&steps[i]),
-					0);
-			for (unsigned i = 0; i < COUNT_OF(steps); i++)
-				pthread_join(threads[i], NULL);
-			while (sum_of_all() < COUNT_OF(steps) * TELLS)
-				sched_yield();
-			for (unsigned i = 0; i < 2 * s->groups; i++) {
-				atomic_store_relaxed(&many[i].goal, 0);
-				tell(&many[i]);
-				reader_end(&many[i]);
-			}
-			destroy(rt);
+		begin_with_readers(*s);
+		for (unsigned i = 0; i < 2 * s->groups; i++)
+			reader_begin(&many[i], i % s->groups, UINT64_MAX);
+		for (unsigned i = 0; i < COUNT_OF(steps); i++)
+			assert_int_equal(pthread_create(&threads[i], NULL,
+							tell_all,
+							(void *)&steps[i]),
+					 0);
+		for (unsigned i = 0; i < COUNT_OF(steps); i++)
+			pthread_join(threads[i], NULL);
+		while (sum_of_all() < COUNT_OF(steps) * TELLS)
+			sched_yield();
+		for (unsigned i = 0; i < 2 * s->groups; i++) {
+			atomic_store_relaxed(&many[i].goal, 0);
+			tell(&many[i]);
+			reader_end(&many[i]);
 		}
+		destroy(rt);
+	}
 }
