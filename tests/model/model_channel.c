@@ -8,8 +8,8 @@
  */
 enum defect {
 	NO_DEFECT,
-	ARMS_UNFENCED,    /* a waiter does not fence before its last look */
-	LISTS_UNFENCED,   /* nor does one that enters the list */
+	ARMS_UNFENCED,    /* a receiver alone does not fence before it looks */
+	LISTS_UNFENCED,   /* nor does a waiter that enters the list */
 	SETTLES_UNFENCED, /* nor a caller that has sent or received */
 	SERVES_UNFENCED,  /* nor one that has done so on behalf of others */
 	CLOSES_EARLY,     /* the close hides the items that are left */

@@ -27,10 +27,11 @@ enum defect {
 };
 
 #define WORKERS 3
+/* When a sentinel has retired, or waits for timers only. */
 #define LATE_NS (EXPLORE_START_NS + NS_PER_S)
-/* The same if a sentinel goes on checking until then, which must take few steps. */
+/* The same for cases whose sentinel goes on checking: each check takes steps. */
 #define SOON_NS (EXPLORE_START_NS + NS_PER_S / 80)
-/* When the only timer is due: never, in an execution. A sentinel waits for it. */
+/* When the only timer is due, for which a sentinel waits: no execution lasts as long. */
 #define TIMER_NS EXPLORE_FAR_NS
 
 static enum defect defect;

@@ -20,8 +20,8 @@ static struct skua_file_op ops[OPERATIONS];
 static unsigned buffers[OPERATIONS]; /* plain: written by the kernel */
 static int codes[OPERATIONS];
 static unsigned takes; /* plain: written by uring_take() */
-static unsigned
-	submits; /* plain: written by uring_submit() and uring_cancel() */
+/* plain: written by uring_submit() and uring_cancel(), whose callers exclude each other */
+static unsigned submits;
 static unsigned expected;
 
 /* ---- the kernel -------------------------------------------------------------------- */
@@ -79,8 +79,7 @@ unsigned uring_submit(struct uring *ring, const struct uring_request *requests,
 		      unsigned count)
 {
 	(void)ring;
-	explore_write(submits,
-		      1); /* a race unless callers exclude each other */
+	explore_write(submits, 1);
 	for (unsigned at = 0; at < count; at++) {
 		unsigned i = index_of(requests[at].op);
 

@@ -10,8 +10,8 @@ checked alone: a history is linearizable if that of each object is.
 
 These clients are slow: a command of two keys is seldom in the middle of its work when another one
 begins. So other clients set all of many keys, and read all of them, for which the server takes
-longer than they do: no reply may show keys of two commands. DBSIZE may not show some of the keys
-of a command.
+longer than they do: no reply may show keys of two commands, and DBSIZE may not count a part of
+the keys of one.
 
 With a log in mode always, the server is killed meanwhile. After the next start, the effect of
 each operation that had a reply must be there. An operation without a reply must have its whole

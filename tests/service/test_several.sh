@@ -50,7 +50,7 @@ done
 
 # --- processes that end ----------------------------------------------------------
 
-# missing HOW ARG... - watch while process h ends, in the first interval of all that is shown
+# missing ARG... - run skua top, and kill process h in its first interval
 missing()
 {
 	"${tested[@]}" top --once --interval 1 "$@" >"$scratch/out" 2>"$scratch/err" &
@@ -63,7 +63,6 @@ missing()
 	kill -9 "${pids[h]}"
 	forget h
 	await $ours
-	cat "$scratch/out" >/dev/null
 }
 
 missing -p "$list"

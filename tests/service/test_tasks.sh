@@ -92,7 +92,7 @@ waits_for()
 	pid=$!
 	exec {drop}>"$scratch/waits"
 	until_shown "$pid" "$text"
-	# The address of the object
+	# With the address of the object.
 	until_shown "$pid" "\"state\":\"$text\"" --json
 	expect "$text" test "$(grep -o "\"state\":\"$text\"[^}]*" "$scratch/out" |
 		grep -c '"waits_for":0')" = 0

@@ -12,7 +12,7 @@ static int without_table(void **state)
 
 ALL_TESTS(without_table, NULL);
 
-/* Return the label of the poll that @worker is in, as a reader finds it; NULL: none. */
+/* Return the label of the poll that worker 0 is in, as a reader finds it; NULL: none. */
 static const char *label_of(const struct skua_runtime *rt)
 {
 	const struct area_worker *area = &rt->pool.workers[0]->area;
@@ -25,7 +25,7 @@ static const char *label_of(const struct skua_runtime *rt)
 /* ---- one task -------------------------------------------------------------- */
 
 struct labelled {
-	struct skua_task task; /* first: a task is what it is part of */
+	struct skua_task task; /* first: a task is cast to this struct */
 	struct skua_runtime *rt;
 	const char *seen[4];
 	unsigned polls;

@@ -171,7 +171,7 @@ TEST(channel__closed__drained_then_epipe)
 
 /* ---- waits ------------------------------------------------------------------ */
 
-/* Until so many receivers wait, one of them perhaps alone. */
+/* Wait until @count receivers wait; one of them may wait alone. */
 static void wait_for_receivers(struct skua_channel *channel, uint32_t count)
 {
 	while (count_of(&channel->receivers) +

@@ -311,7 +311,7 @@ static int select_in_child(struct skua_task *self, void *arg)
 	if (child == 0) {
 		sigset_t all;
 
-		/* Ends a child that hangs; part of no success. */
+		/* SIGALRM ends a child that hangs. */
 		sigfillset(&all);
 		pthread_sigmask(SIG_UNBLOCK, &all, NULL);
 		alarm(20);

@@ -159,8 +159,8 @@ TEST(start__idle_worker__private_memory_is_bounded)
 	assert_true(workers - bare <= 128 * PRIVATE_A_WORKER);
 }
 
-/* The pages of the table of descriptors that are in memory, without the first and the last
- * one, which other variables share. @drop: give them back. */
+/* Count the pages of the table of descriptors that are in memory, except the first and the last
+ * one, which other variables share. @drop: give them back before. */
 static unsigned table_pages(bool drop)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

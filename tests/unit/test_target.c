@@ -432,7 +432,7 @@ TEST(look__label_of_this_poll__is_told)
 	worker_of(s)->label_poll = worker_of(s)->counters.tasks_polled;
 	assert_int_equal(list(s), 0);
 	assert_int_equal(label_seen(s), 0x1abe1);
-	/* A poll that has ended had set it. */
+	/* An earlier poll has set the label. */
 	worker_of(s)->label_poll--;
 	assert_int_equal(label_seen(s), 0);
 }
