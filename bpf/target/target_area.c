@@ -293,7 +293,7 @@ struct head {
 	uint64_t task;
 	struct area_counters counters;
 	alignas(128) struct area_times times;
-	uint64_t others[3];
+	uint64_t not_used[3]; /* finished to inbox_taken */
 	uint64_t label, label_poll;
 };
 
