@@ -92,7 +92,8 @@ static bool reap(struct worker *w, uint64_t now_ns, bool busy)
 	return driver_used(w->driver) && reap_owner(w, now_ns, busy);
 }
 
-/* Has a searcher tasks of its own? Only events have put them there. */
+/* Has a searcher, or a sentinel after its check, tasks of its own? Only events, and operations
+ * on files that have ended, have put them there. */
 static bool has_own(const struct worker *w)
 {
 	return local_queue_length(w->queue) > 0 || lifo_slot_peek(&w->lifo);
@@ -154,7 +155,8 @@ static struct skua_task *search(struct worker *w)
 			spin_learn(&w->spin, now_ns - start_ns);
 			return NULL;
 		}
-		if (task || pool_stopping(w->pool) || timers_due(w, now_ns) ||
+		if (task || has_own(w) || pool_stopping(w->pool) ||
+		    timers_due(w, now_ns) ||
 		    (over && (leads || i >= pool->tuning.steal_attempts)))
 			return task;
 		cpu_relax();
@@ -307,7 +309,7 @@ static bool is_due(struct worker *w, struct nap *nap, struct skua_task **task)
 		driver_take(driver, nap->now_ns, DRIVER_HELP_NS, &nap->batch);
 	if (nap->until != SENTINEL_NEVER)
 		look_elsewhere(w, nap);
-	return *task || nap->polled || nap->batch.count > 0 ||
+	return *task || has_own(w) || nap->polled || nap->batch.count > 0 ||
 	       pool_next_timer_ns(w->pool) <= nap->now_ns;
 }
 

@@ -489,8 +489,6 @@ struct skua_task *sentinel_check(struct worker *w)
 	count_quiet(pool, now_ns);
 	for (unsigned g = 0; g < pool->groups->count; g++)
 		watch_leader(w, &pool->drivers[g]);
-	if (pool_submit_due(pool, now_ns, false))
-		pool->submit(pool);
 	s->ripe_ns = SENTINEL_NEVER;
 	s->short_polls = false;
 	for (unsigned i = 0; i < pool->worker_count; i++) {
@@ -520,6 +518,10 @@ struct skua_task *sentinel_check(struct worker *w)
 		  task || s->ripe_ns != SENTINEL_NEVER
 			  ? shortest_delay(pool)
 			  : earlier(2 * s->delay_ns, longest_delay(pool)));
+	/* This may make tasks runnable, in this worker's own queues. The ripe tasks need
+	 * their room there, so they come first. */
+	if (pool_submit_due(pool, now_ns, false))
+		pool->submit(pool);
 	return task;
 }
 

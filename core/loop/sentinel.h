@@ -121,7 +121,9 @@ uint64_t sentinel_enter(struct worker *w);
  *
  * Called by the sentinel, after its sleep or in a search. Takes as many tasks
  * as its local queue has room for, plus one. The sentinel then ends its sleep
- * or search as I3 says, which wakes a worker for its queue.
+ * or search as I3 says, which wakes a worker for its queue. The same holds if the
+ * sentinel has submitted operations on files, and tasks that waited for some of
+ * them are in its LIFO slot or queue now.
  * Return: one of the tasks, which is not in the queue; NULL if none was taken.
  */
 struct skua_task *sentinel_check(struct worker *w);

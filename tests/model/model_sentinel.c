@@ -287,6 +287,24 @@ static enum skua_poll wait_for_both(struct skua_task *task)
 	return SKUA_DONE;
 }
 
+/* A long poll of a worker that has operations on files to submit: its child waits for them. */
+static enum skua_poll queue_and_meet(struct skua_task *task)
+{
+	polled[task_number(task)]++;
+	/* Relaxed: as pool_submits() reads it. */
+	atomic_store_relaxed(&pool.submit_due_ns, explore_now_ns());
+	sentinel_filled(current_worker);
+	wait_until_polled(1, 1);
+	return SKUA_DONE;
+}
+
+/* The operations end at once. */
+static void submit(struct pool *it)
+{
+	if (atomic_exchange_acquire(&it->submit_due_ns, 0) != 0)
+		spawn(1);
+}
+
 /* ---- outside ------------------------------------------------------------ */
 
 static void sleep_until(uint64_t time_ns)
@@ -456,6 +474,12 @@ static void setup(skua_task_fn first, skua_task_fn other,
 static void setup_lifo(void)
 {
 	setup(spawn_and_meet, finish, LIFO_DELAY_NS);
+}
+
+static void setup_submits(void)
+{
+	setup(queue_and_meet, finish, LIFO_DELAY_NS);
+	pool.submit = submit;
 }
 
 static void setup_pollers(void)
@@ -717,6 +741,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("lifo__retired__long_delay", setup_lifo_long_delay,
 		       check, WORKERS_AND(spawns_late)),
 	  EXPLORE_WITHIN(1, 20), .random = 15000 },
+	{ EXPLORE_PASS("submits__few", setup_submits, check,
+		       WORKERS_AND(spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("submits__retired__few", setup_submits, check,
+		       WORKERS_AND(spawns_late)),
+	  FEW(15000) },
 	{ EXPLORE_PASS("pollers__few", setup_pollers, check,
 		       WORKERS_AND(spawns)),
 	  FEW(15000) },

@@ -161,19 +161,38 @@ static int hold_up(struct user *it)
 	return 0;
 }
 
+/* In each round another worker, the sentinel, submits the write. */
+static void hold_up_again(struct fixture *f)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		atomic_init(&written, 0);
+		assert_int_equal(user_run(f->rt, true, hold_up, f), 0);
+		assert_int_equal(user_end(&f->writers[0]), 1);
+		/* All workers sleep. */
+		if (i % 4 == 0)
+			skua_sleep_until(skua_now_ns() + REST_NS);
+	}
+}
+
 TEST(write__worker_then_in_a_long_poll__another_one_submits)
 {
 	struct fixture f;
 	const char *why = fixture_begin(&f, 2);
 
-	for (unsigned i = 0; !*why && i < ROUNDS; i++) {
-		atomic_init(&written, 0);
-		assert_int_equal(user_run(f.rt, true, hold_up, &f), 0);
-		assert_int_equal(user_end(&f.writers[0]), 1);
-		/* All workers sleep. */
-		if (i % 4 == 0)
-			skua_sleep_until(skua_now_ns() + REST_NS);
-	}
+	if (!*why)
+		hold_up_again(&f);
+	fixture_end(&f, why);
+}
+
+/* The sentinel wakes the writer, and no event tells it to leave its park. */
+TEST(write__refused_beside_a_long_poll__the_writer_goes_on)
+{
+	struct fixture f;
+	const char *why = fixture_begin(&f, 2);
+
+	refuse = true;
+	if (!*why)
+		hold_up_again(&f);
 	fixture_end(&f, why);
 }
 
