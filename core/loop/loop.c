@@ -229,6 +229,10 @@ static HOT void end_tick(struct worker *w, bool busy)
 		reap_owner(w, now_ns, busy);
 	if (others > 0)
 		reap_turn_owner(w, now_ns);
+	/* A sentinel has checked the timers of all other groups, and its turn has come
+	 * back to the group of the last tick. */
+	if (others > 1)
+		timers_take_turn(w);
 	/* A task that a timer, poller or event has put into the LIFO slot runs before
 	 * one that yielded, for which work_yield_owner() woke no worker. So
 	 * notify here. */

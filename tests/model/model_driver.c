@@ -651,6 +651,16 @@ static void setup_event_long_of_groups_keep(void)
 	keep();
 }
 
+/* A worker that never sleeps is the sentinel, too, while the others are in long polls. */
+static void setup_awake_of_groups(void)
+{
+	static struct skua_poller awake = { .poll = poll_nothing };
+
+	setup_event_long_of_groups_keep();
+	workers[0].pollers.list = &awake;
+	home = 2; /* whose turn is not the first one of worker 0 */
+}
+
 /* Two groups of one worker; the descriptors are at that of worker 1. */
 static void setup_far(void)
 {
@@ -913,6 +923,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two_long_of_groups__keep__few",
 		       setup_event_long_of_groups_keep, check_two,
 		       THREE_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("two_long_of_groups__awake__few", setup_awake_of_groups,
+		       check_two, THREE_AND(attaches_two_and_spawns)),
 	  FEW(15000) },
 	{ EXPLORE_PASS("quiet__few", setup_quiet, check_two,
 		       WORKERS_AND(attaches_two_late)),

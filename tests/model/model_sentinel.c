@@ -291,7 +291,7 @@ static enum skua_poll wait_for_both(struct skua_task *task)
 static enum skua_poll queue_and_meet(struct skua_task *task)
 {
 	polled[task_number(task)]++;
-	/* Relaxed: as pool_submits() reads it. */
+	/* Relaxed: as pool_submit_due() reads it. */
 	atomic_store_relaxed(&pool.submit_due_ns, explore_now_ns());
 	sentinel_filled(current_worker);
 	wait_until_polled(1, 1);

@@ -384,6 +384,26 @@ TEST(group__in_long_polls_beside_a_searcher__the_searcher_reaps)
 	destroy(rt);
 }
 
+/* The only worker that is not in a long poll never sleeps. So it is the sentinel, too. */
+TEST(groups__in_long_polls_beside_a_worker_that_stays_awake__it_reaps)
+{
+	struct reader readers[4];
+
+	begin_with_readers((struct shape){ 4, 2 });
+	keep_workers(0, 8, false);
+	/* While no worker reads it. */
+	rt->pool.tuning.spin_ns = TUNING_SPIN_FOREVER;
+	let_go(0, 1);
+	for (unsigned g = 0; g < 4; g++)
+		reader_begin(&readers[g], g, EVENTS);
+	for (unsigned g = 0; g < 4; g++)
+		tell_one_by_one(&readers[g]);
+	let_go(1, 7);
+	for (unsigned g = 0; g < 4; g++)
+		reader_end(&readers[g]);
+	destroy(rt);
+}
+
 /* Does worker @i lead group 0, and sleep in its driver? */
 static bool leads_asleep(unsigned i)
 {
