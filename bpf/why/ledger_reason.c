@@ -146,6 +146,13 @@ static void set_name(const struct ledger *l, const struct ledger_cause *cause,
 			 l->names[cause->label]);
 }
 
+/* Is it a wait for the kernel? The task that woke the waiter only took the result. */
+static bool is_of_file(const struct ledger_cause *cause)
+{
+	return cause->part == LEDGER_WAITED &&
+	       cause->lock_kind == AREA_WAITS_FILE;
+}
+
 static struct ledger_reason blame(const struct ledger *l,
 				  const struct ledger_cause *cause)
 {
@@ -168,7 +175,8 @@ static struct ledger_reason blame(const struct ledger *l,
 	else if (cause->part == LEDGER_WAITED &&
 		 wait_kind_is_io(cause->lock_kind))
 		snprintf(reason.culprit, sizeof(reason.culprit), "peer");
-	else if (cause->name < l->name_count && cause->how != LEDGER_STOP)
+	else if (cause->name < l->name_count && cause->how != LEDGER_STOP &&
+		 !is_of_file(cause))
 		set_name(l, cause, &reason);
 	return reason;
 }

@@ -155,13 +155,18 @@ static void say_holder(const uint64_t *parts, uint64_t ns, char *text,
 }
 
 /* Write the object of a wait: "mutex accounts", "full channel orders". Return: the words
- * before the name of its holder or server. @text: OBJECT_TEXT bytes */
+ * before the name of its holder or server, NULL if it has none. @text: OBJECT_TEXT bytes */
 #define OBJECT_TEXT (TRACE_WAIT_TEXT + 16)
 static const char *say_object(const struct ledger *l, uint32_t kind,
 			      uint64_t object, char *text)
 {
 	char name[TRACE_WAIT_TEXT];
 
+	/* The object is that of all files of a runtime, so its address tells nothing. */
+	if (kind == AREA_WAITS_FILE) {
+		snprintf(text, OBJECT_TEXT, "an operation on a file");
+		return NULL;
+	}
 	if (!wait_kind_is_channel(kind)) {
 		trace_wait_name(l->trace, kind, object, text);
 		return wait_kind_is_lock(kind) ? "held by "
@@ -184,10 +189,14 @@ static void say_waited(const struct ledger *l, const struct ledger_reason *r,
 				     ? "nobody that is known"
 				     : "no task";
 
+	text_time(took, (double)r->ns);
+	if (!by) {
+		snprintf(text, bytes, "waited %s for %s", took, object);
+		return;
+	}
 	if (r->culprit[0])
 		say_holder(r->did, r->ns, holder, sizeof(holder));
-	snprintf(text, bytes, "waited %s for %s, %s%s%s",
-		 text_time(took, (double)r->ns), object, by,
+	snprintf(text, bytes, "waited %s for %s, %s%s%s", took, object, by,
 		 r->culprit[0] ? ledger_who(r, culprit) : nobody, holder);
 }
 

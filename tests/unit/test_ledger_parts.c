@@ -100,6 +100,20 @@ static const struct split parts[] = {
 			     "waited 510, queued 10, running 10, waited 510 ns for "
 			     "descriptor 0x6010, to write, for its peer" } },
 	},
+	/* The kernel carries out an operation on a file, whichever task takes the result. */
+	{
+		.name = "split__waits_for_a_file_with_a_label__names_no_task",
+		.steps = { CLOCK(100), READY(2, 110, TASK),
+			   BEGIN(1, 120, TASK, TYPE), LABEL(1, 125, TASK, GET),
+			   NOTE(1, 130, EVENT_WAIT, TASK, EVENT_AT,
+				AREA_WAITS_FILE),
+			   PENDING(1, 140, TASK), READY(2, 150, TASK + 1),
+			   BEGIN(0, 160, TASK + 1, OTHER), READY(0, 640, TASK),
+			   NOTE(0, 645, EVENT_END, TASK + 1, 0, SKUA_DONE),
+			   POLL(1, 650, 660, TASK, TYPE), CLOCK(900) },
+		.items = { { TASK, "waited 510, queued 10, running 10, waited "
+				   "510 ns for an operation on a file" } },
+	},
 	{
 		.name = "split__worker_slept__is_parked",
 		.steps = { CLOCK(100), NOTE(0, 110, EVENT_PARK, 0, 0, 0),
