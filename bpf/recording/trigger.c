@@ -49,7 +49,7 @@ error_t trigger_parse(struct trigger *trigger, const char *text)
 	    !(percent > 0 && percent <= 100))
 		return refuse(text);
 	trigger->part = percent / 100;
-	return args_time("--on", rest + length, MAX_LIMIT_NS,
+	return args_time("--on: the limit", rest + length, MAX_LIMIT_NS,
 			 &trigger->limit_ns);
 }
 

@@ -231,13 +231,14 @@ void stats_text(FILE *file, struct target *target,
 
 	target_comm(target, comm);
 	fprintf(file,
-		"process %d (%s), skua %s, up %s: %s tasks spawned, %s "
+		"process %d (%s), skua %s, up %s: %s task%s spawned, %s "
 		"in the injection queue\n\n",
 		target_pid(target), comm, runtime->version,
 		text_time(up, snapshot->at_ns > began
 				      ? (double)(snapshot->at_ns - began)
 				      : 0),
 		text_count(spawned, snapshot->tasks_spawned),
+		snapshot->tasks_spawned == 1 ? "" : "s",
 		text_count(queued, snapshot->injection_depth));
 	print_tasks(file, snapshot);
 	fputc('\n', file);

@@ -117,9 +117,9 @@ static int say_none(const struct found *found, const char *verb)
 		verb);
 	if (found->denied)
 		fprintf(stderr,
-			"; %u may not be read: see " ARGS_PROGRAM
-			" %s --pid PID",
-			found->denied, verb);
+			"; %u process%s may not be read: " ARGS_PROGRAM
+			" %s --pid PID says why",
+			found->denied, found->denied == 1 ? "" : "es", verb);
 	fputc('\n', stderr);
 	return EXIT_FAILED;
 }

@@ -170,7 +170,8 @@ static bool print_all(struct stacks *s)
 		printf("The library of this process does not tell of its "
 		       "fibers: it is older than skua 0.2\n");
 	else if (count == 0)
-		printf("no fiber has a stack\n");
+		printf("no fiber has a stack; skua flame shows the stacks of "
+		       "tasks that are no fibers\n");
 	if (!s->options->each && count > 0)
 		qsort(s->list, count, sizeof(*s->list), compare);
 	for (unsigned i = 0, end; i < count; i = end) {

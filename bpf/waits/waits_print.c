@@ -411,7 +411,8 @@ void waits_text(const struct waits *waits, const struct waits *before,
 	if (waits->fibers.count)
 		print_fibers(waits);
 	else
-		printf("no fiber has a stack\n");
+		printf("no fiber has a stack; skua tasks shows tasks that are "
+		       "no fibers\n");
 	if (each)
 		print_each(waits);
 	if (waits->done)

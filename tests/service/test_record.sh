@@ -113,7 +113,7 @@ for condition in p99 'p0>1ms' 'p101>1ms' 'x:p9>1ms' ''; do
 	refuses 2 "--on is '$condition'; allowed: stall, or a limit such as p99>2ms" record \
 		--last --on "$condition" -o "$file"
 done
-refuses 2 "allowed: a number and ns, us, ms or s" record \
+refuses 2 "--on: the limit is '1'; allowed: a number and ns, us, ms or s" record \
 	--last --on 'p99>1' -o "$file"
 SKUA_STALL_LIMIT_NS=1000000 start hog "$programs/hog" 1 often
 run record --last --on stall -p "${pids[hog]}" -o "$file" --for 60

@@ -257,9 +257,9 @@ stop locks
 
 start watched "$watched" load
 run waits -p "${pids[watched]}"
-expect 'no fiber' out_has 'no fiber has a stack'
+expect 'no fiber' out_has 'no fiber has a stack; skua tasks shows'
 run stacks -p "${pids[watched]}"
-expect 'no fiber' out_has 'no fiber has a stack'
+expect 'no fiber' out_has 'no fiber has a stack; skua flame shows'
 stop watched
 
 finish "deadlocks of fibers and threads are named, and channels shown, in ${#ways[@]} kinds of programs${left_out-}"
