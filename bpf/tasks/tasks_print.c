@@ -8,6 +8,7 @@
 
 #include "bpf/cli/json.h"
 #include "bpf/cli/sorted.h"
+#include "bpf/cli/table.h"
 #include "bpf/target/wait_kind.h"
 #include "bpf/tasks/tasks.h"
 
@@ -103,6 +104,21 @@ static void print_kinds(struct target *target, const struct tasks *tasks)
 	}
 }
 
+/* Write when a timer is due. */
+static void say_due(const struct tasks *tasks, uint64_t due_ns, char *text,
+		    size_t bytes)
+{
+	char time[32];
+
+	if (due_ns == UINT64_MAX)
+		snprintf(text, bytes, "never due");
+	else if (due_ns <= tasks->at_ns)
+		snprintf(text, bytes, "due");
+	else
+		snprintf(text, bytes, "in %s",
+			 text_time(time, (double)(due_ns - tasks->at_ns)));
+}
+
 static void print_each(struct target *target, const struct tasks *tasks)
 {
 	printf("\n%-18s %-20s %-30s %8s  %-18s %s\n", "task", "type", "state",
@@ -115,9 +131,7 @@ static void print_each(struct target *target, const struct tasks *tasks)
 		/* The caller is a return address; the call is before it. */
 		target_symbol(target, task->caller - 1, place);
 		if (waited_for(task) && task->wait == AREA_WAIT_TIMER)
-			snprintf(what, sizeof(what), "%+.1f s",
-				 ((double)task->what - (double)tasks->at_ns) /
-					 1e9);
+			say_due(tasks, task->what, what, sizeof(what));
 		else if (waited_for(task))
 			snprintf(what, sizeof(what), "0x%" PRIx64, task->what);
 		printf("0x%-16" PRIx64 " %-20s %-30s %8.1f  %-18s %s\n",

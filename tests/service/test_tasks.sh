@@ -50,6 +50,7 @@ names leak 'waits for a waker'
 names cycle 'waits for a join'
 names group 'waits for a group'
 names timer 'done, timer left'
+expect 'a timer that is never due' grep -qF ' never due ' "$scratch/out"
 
 # In a poll, a task waits for nothing any more.
 SKUA_TRACK_TASKS=1 "$hangs" wheel &
@@ -61,6 +62,8 @@ expect "--each: $row" test "$(awk '{ print $7 }' <<<"$row")" = -
 until_shown "$pid" '"state":"in a poll"' --json
 expect '--json' out_has '"waits_for":0'
 until_shown "$pid" 'waits for a timer' --each
+row=$(grep -m 1 '0x.*waits for a timer' "$scratch/out")
+expect "--each: $row" grep -qE ' (due|in [0-9.]+ [mun]?s) +' <<<"$row"
 kill "$pid"
 wait "$pid" 2>/dev/null
 
