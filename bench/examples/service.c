@@ -50,7 +50,7 @@ static void serve(struct skua_fiber *self)
 	long *count;
 	int code;
 
-	while ((line = next_line(c))) {
+	while (!skua_task_cancelled(&self->task) && (line = next_line(c))) {
 		skua_cancel_mask(); /* the answer is sent in full */
 		count = &visits[(unsigned char)line[0]];
 		snprintf(out, sizeof(out), "%c: %ld\n", line[0],

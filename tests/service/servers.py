@@ -208,6 +208,22 @@ def exchange_tls(client):
         assert receive(client, size) == message, "another message"
 
 
+def never_idle(client):
+    """Send lines, and take the answers, until the server ends the connection."""
+
+    def send():
+        try:
+            while True:
+                client.sendall(b"zebra\n" * 500)
+        except OSError:
+            pass
+
+    threads = [threading.Thread(target=send), threading.Thread(target=until_the_end, args=[client])]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
 def service(programs, workers):
     server = Server(programs[0], workers=workers)
     server.__enter__()
@@ -225,12 +241,17 @@ def service(programs, workers):
         until_the_end(two)
         three = connect(server.port)
         three.sendall(b"appl")  # an incomplete line
+        busy = connect(server.port)
+        threads = never_idle(busy)
         code, printed = server.stop(signal.SIGTERM)
         assert code == 0, f"exit code {code}"
         assert "all connections have ended" in printed, printed
         assert one.recv(1) == b"", "no end at the shutdown"
         until_the_end(three)
         three.close()
+        for thread in threads:
+            thread.join()
+        busy.close()
 
 
 def main():
