@@ -88,14 +88,14 @@ struct pool {
 	 * when that was last logged, of the monotonic clock; 0: never. Writers: any
 	 * thread. */
 	atomic_u64 accepts_delayed, delay_logged_ns;
-	/* Counts descriptors that threads which are no workers have attached to the groups
-	 * in turn. Writers: those threads. */
-	atomic_u32 attach_turn;
 
 	/* Number of tasks counted as spawned that no worker ends: spawns that
 	 * were refused after all, and calls of skua_run(). Writers: any thread.
 	 * Readers: drains. Wraps at 2^64. */
 	alignas(CACHE_PAIR) atomic_u64 refused;
+	/* Counts descriptors that threads which are no workers have attached to the groups
+	 * in turn. Writers: those threads. */
+	atomic_u32 attach_turn;
 	/* Number of tasks in all injection queues; counted only if
 	 * pool_counts_queued(). Writers: threads that push, before they push;
 	 * takers, after. Readers: threads that spawn. */
