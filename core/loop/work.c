@@ -18,6 +18,8 @@
  * guess: a steal costs both workers a few cache misses, and each poll of a task that
  * has moved costs some more. The benchmark `barrier` retunes both. */
 #define SHORT_QUEUE 8u
+/* The most queues that a step of a search watches: it looks at no other work meanwhile. */
+#define WATCHES_MAX 4u
 #ifdef SKUA_EXPLORE
 #define WATCH_NS UINT64_C(0)
 #else
@@ -447,16 +449,18 @@ static uint32_t most_of(const struct worker *w, struct victim victim)
  * search then passes the queue by (I2): two workers that move tasks of a few tens of
  * nanoseconds between them take longer than one worker alone. If workers share CPUs, the
  * owner may not run while a thief watches it.
+ * @watches: how many queues the step may still watch
  */
 static HOT bool works_off(const struct pool *pool,
-			  const struct local_queue *queue)
+			  const struct local_queue *queue, unsigned *watches)
 {
 	uint32_t length = local_queue_length(queue);
 	uint64_t taken, end_ns;
 
-	if (length == 0 || length > SHORT_QUEUE ||
+	if (*watches == 0 || length == 0 || length > SHORT_QUEUE ||
 	    idle_oversubscribed(&pool->idle))
 		return false;
+	--*watches;
 	taken = local_queue_taken(queue);
 	end_ns = clock_now_ns() + WATCH_NS;
 	while (clock_now_ns() < end_ns)
@@ -464,15 +468,15 @@ static HOT bool works_off(const struct pool *pool,
 	return local_queue_taken(queue) != taken;
 }
 
-/* Steal up to half of the victim's queue. */
+/* Steal up to half of the victim's queue. @watches: as in works_off() */
 static struct skua_task *steal_from(struct worker *w, struct victim victim,
-				    enum victims_reach reach)
+				    unsigned *watches)
 {
 	struct pool *pool = w->pool;
 	unsigned i = pool->groups->groups[victim.line].workers[victim.bit];
 	struct local_queue_steal got;
 
-	if (reach != VICTIMS_ALL && works_off(pool, pool->workers[i]->queue))
+	if (works_off(pool, pool->workers[i]->queue, watches))
 		return NULL;
 	/* The loop repeats when the victim has pushed a task after the steal
 	 * found its queue empty. */
@@ -556,6 +560,7 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 	};
 	struct skua_task *task = NULL;
 	struct victim victim;
+	unsigned watches = reach == VICTIMS_ALL ? 0 : WATCHES_MAX;
 	unsigned left = 0;
 
 	victims_begin(&v);
@@ -563,7 +568,7 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 		task = victim.injected
 			       ? take_from_group(w, victim,
 						 reach == VICTIMS_ALL, &left)
-			       : steal_from(w, victim, reach);
+			       : steal_from(w, victim, &watches);
 	w->left_at = left;
 	return task;
 }
