@@ -31,6 +31,12 @@
 #define SUBMIT_AT 16u
 #endif
 
+/* After so many submissions in a row by a thread, the next one takes the role. A guess: a few
+ * system calls. Models set it for each case. */
+#ifndef SUBMIT_TURNS
+#define SUBMIT_TURNS 4u
+#endif
+
 static struct uring *ring_of(struct files *files)
 {
 	/* Acquire: the ring. Pairs with the release in create(). */
@@ -81,14 +87,12 @@ void files_reap(struct files *files)
 /* The stages of a wait: it is not armed yet; its operation is queued; the ring has that. */
 enum { BEGINS, QUEUED, IN_RING };
 
-/* Take operations out of the queue, for the ring. Return: how many; 0: another thread may
- * submit from now on. */
-static unsigned pick(struct files *files, struct uring_request *requests)
+/* Take operations out of the queue, for the ring. Return: how many. */
+static unsigned pick_locked(struct files *files, struct uring_request *requests)
 {
 	struct skua_wait *wait;
 	unsigned count = 0;
 
-	waiters_lock(&files->waiters);
 	while (count < URING_SUBMIT_MAX && (wait = files->queued.first)) {
 		wait_move_locked(&files->queued, &files->waiters, wait);
 		wait->stage = IN_RING;
@@ -96,10 +100,27 @@ static unsigned pick(struct files *files, struct uring_request *requests)
 			(struct uring_request){ .op = op_of(wait),
 						.tag = (uintptr_t)wait };
 	}
-	files->submitting = count > 0;
+	files->again = files->queued.first != NULL;
+	files->turns++;
 	/* Relaxed: under the lock, and a hint to others. */
-	if (!files->queued.first && atomic_load_relaxed(files->due_ns) != 0)
+	if (!files->again && atomic_load_relaxed(files->due_ns) != 0)
 		atomic_store_relaxed(files->due_ns, 0);
+	return count;
+}
+
+/* The same, if a thread has asked for it, and no other thread has taken the role of the caller.
+ * If there are none, the caller stops to submit. */
+static unsigned pick(struct files *files, uint32_t submitter,
+		     struct uring_request *requests)
+{
+	unsigned count = 0;
+
+	waiters_lock(&files->waiters);
+	if (files->submitter == submitter) {
+		if (files->again)
+			count = pick_locked(files, requests);
+		files->submitting = count > 0;
+	}
 	waiters_unlock(&files->waiters);
 	return count;
 }
@@ -123,13 +144,13 @@ static void decline(struct files *files, const struct uring_request *requests,
 }
 
 /* Return: were there any operations? */
-static bool submit_some(struct files *files)
+static bool submit_some(struct files *files, uint32_t submitter)
 {
 	struct uring_request requests[URING_SUBMIT_MAX];
 	unsigned count, taken = 0;
 
 	pi_lock_take(&files->lock);
-	count = pick(files, requests);
+	count = pick(files, submitter, requests);
 	if (count > 0)
 		taken = uring_submit(ring_of(files), requests, count);
 	pi_lock_release(&files->lock);
@@ -140,15 +161,22 @@ static bool submit_some(struct files *files)
 
 void files_submit(struct files *files)
 {
+	uint32_t submitter;
 	bool other;
 
 	waiters_lock(&files->waiters);
-	other = files->submitting;
-	files->submitting = true;
+	files->again = true;
+	other = files->submitting && files->turns < SUBMIT_TURNS;
+	if (!other) {
+		files->submitting = true;
+		files->submitter++;
+		files->turns = 0;
+	}
+	submitter = files->submitter;
 	waiters_unlock(&files->waiters);
 	if (other)
 		return;
-	while (submit_some(files))
+	while (submit_some(files, submitter))
 		;
 	/* An operation on data in memory is complete by now. */
 	if (uring_has_done(ring_of(files)))

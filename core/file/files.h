@@ -6,11 +6,14 @@
  * skua_file_op. It is armed until a worker, or a thread that submits, takes its completion.
  * That thread notes the result, and grants the wait.
  *
- * An operation begins in a queue. The thread that queues it also submits the queue to the
- * ring. If another thread is doing that, this one leaves the operation to it: that thread looks
- * at the queue again before it ends. So no thread waits for the system call of another one.
- * Writes may stay in the queue, for a time that files.c limits, so that the worker submits
- * several at once. Until they are submitted, a step may take them back.
+ * An operation begins in a queue. The thread that queues it also submits the queue to the ring.
+ * If another thread is doing that, this one leaves the operation to it, and that thread submits
+ * again. So no thread waits for the system call of another one. But a thread that has submitted
+ * some times loses the role to the next one, which waits for the system call in progress:
+ * otherwise the others could keep it from its own task as long as they queue operations. Writes
+ * may stay in the queue, for a time that files.c
+ * limits, so that the worker submits several at once. Until they are submitted, a step may take
+ * them back.
  *
  * No step takes back an armed wait that the ring has: the kernel uses the buffer. A step that
  * is told to give up asks the kernel to stop, once, and waits on. So the operation, and the
@@ -39,11 +42,18 @@ struct files {
 	 * asks it to stop one. Taken before the list lock. */
 	struct pi_lock lock;
 	/* The operations that are in the ring. Its list lock also excludes threads that
-	 * take completions from each other, and guards the two fields that follow. */
+	 * take completions from each other, and guards the fields that follow, up to
+	 * again. */
 	struct skua_waiters waiters;
-	/* The operations that wait for the ring, and whether a thread hands them over. */
+	/* The operations that wait for the ring. */
 	struct skua_waiters queued;
+	/* The number of the thread that has begun last to hand them over, and how often it
+	 * has done so. Wraps: a number comes again after 2^32 system calls. */
+	uint32_t submitter;
+	unsigned turns;
+	/* Does that thread still do so, and is it to do so again? */
 	bool submitting;
+	bool again;
 	/* Constant. */
 	atomic_u64 *due_ns; /* pool.submit_due_ns; written with the list lock */
 	struct driver *driver;

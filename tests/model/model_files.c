@@ -10,6 +10,11 @@
  */
 #include "tests/model/waiter.h"
 
+/* With one turn, the second thread takes the role of the first; with two, it leaves its
+ * operation to that one. */
+static unsigned submit_turns;
+#define SUBMIT_TURNS submit_turns
+
 #include "core/file/files.c"
 
 #define OPERATIONS 2
@@ -178,11 +183,19 @@ static void setup_of(unsigned count)
 static void setup(void)
 {
 	setup_of(1);
+	submit_turns = 2;
 }
 
 static void setup_two(void)
 {
 	setup_of(2);
+	submit_turns = 2;
+}
+
+static void setup_turns(void)
+{
+	setup_of(2);
+	submit_turns = 1;
 }
 
 static void reads(unsigned i, uint64_t deadline_ns)
@@ -261,6 +274,9 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("two", setup_two, none_left, reads_0, reads_1,
 		       carries_out_both, reaps),
+	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("two__in_turns", setup_turns, none_left, reads_0,
+		       reads_1, carries_out_both, reaps),
 	  EXPLORE_WITHIN(1, 1) },
 	{ EXPLORE_PASS("two__deadline", setup_two, none_left, reads_0_soon,
 		       reads_1, carries_out_both, reaps),

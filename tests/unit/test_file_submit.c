@@ -16,9 +16,34 @@
 #define BYTES       64u
 #define SHORT_POLLS 20000u
 #define REST_NS     UINT64_C(20000000)
+#define BEGINS      10u
+#define SUBMITS_MAX 8u /* of one call */
 
 static atomic_u32 submissions, operations;
 static bool refuse;
+
+/* Of a thread that begins an operation beside others: set while it does so; how often it
+ * submits. */
+static _Thread_local struct files *kept_busy;
+static _Thread_local unsigned calls;
+static atomic_u32 writing; /* number of the others */
+
+static bool any_queued(struct files *files)
+{
+	bool any;
+
+	waiters_lock(&files->waiters);
+	any = files->queued.first != NULL;
+	waiters_unlock(&files->waiters);
+	return any;
+}
+
+/* Until another thread has queued an operation. */
+static void wait_for_more(struct files *files)
+{
+	while (atomic_load_relaxed(&writing) > 0 && !any_queued(files))
+		sched_yield();
+}
 
 unsigned __real_uring_submit(struct uring *ring,
 			     const struct uring_request *requests,
@@ -32,8 +57,12 @@ unsigned __wrap_uring_submit(struct uring *ring,
 {
 	atomic_fetch_add_relaxed(&submissions, 1);
 	atomic_fetch_add_relaxed(&operations, count);
+	calls++;
 	/* The kernel takes the first ones, if any. */
-	return __real_uring_submit(ring, requests, refuse ? count / 2 : count);
+	count = __real_uring_submit(ring, requests, refuse ? count / 2 : count);
+	if (kept_busy)
+		wait_for_more(kept_busy);
+	return count;
 }
 
 struct fixture {
@@ -243,4 +272,82 @@ TEST(write__cancelled_in_the_queue__nothing_was_written)
 	if (!*why)
 		assert_true(cancelled > 0);
 	fixture_end(&f, why);
+}
+
+static int keep_writing(struct user *it)
+{
+	int code = write_blocks(it);
+
+	atomic_fetch_add_relaxed(&writing, (uint32_t)-1);
+	return code;
+}
+
+struct beginner {
+	struct skua_task task;
+	struct skua_file_op op;
+	struct files *files;
+	bool begun;
+	/* Calls of uring_submit() in the call that began it. 0: another thread has submitted
+	 * it. */
+	unsigned submitted;
+	ssize_t result;
+};
+
+/* Others queue operations as soon as this one has submitted theirs. */
+static enum skua_poll begin_beside_others(struct skua_task *self)
+{
+	struct beginner *it = (struct beginner *)self;
+	bool first = !it->begun;
+
+	kept_busy = first ? it->files : NULL;
+	it->begun = true;
+	calls = 0;
+	it->result = skua_file_poll(self, &it->op, SKUA_FOREVER_NS);
+	kept_busy = NULL;
+	if (first)
+		it->submitted = calls;
+	return it->result == -EAGAIN ? SKUA_PENDING : SKUA_DONE;
+}
+
+/* Return: how often it has submitted. */
+static unsigned begin_one(struct fixture *f)
+{
+	struct beginner it = { .task = SKUA_TASK_INIT(begin_beside_others),
+			       .files = &f->rt->files };
+
+	skua_file_prep_sync(&it.op, f->fd, 0);
+	spawn(f->rt, &it.task);
+	join(&it.task);
+	assert_int_equal(it.result, 0);
+	return it.submitted;
+}
+
+static void begin_beside(bool fibers)
+{
+	struct fixture f;
+	const char *why = fixture_begin(&f, 2);
+
+	if (!*why) {
+		atomic_init(&writing, WRITERS);
+		for (unsigned i = 0; i < WRITERS; i++) {
+			f.writers[i].number = i;
+			user_start(&f.writers[i], f.rt, fibers, keep_writing,
+				   &f);
+		}
+		for (unsigned i = 0; i < BEGINS; i++)
+			assert_in_range(begin_one(&f), 0, SUBMITS_MAX);
+		for (unsigned i = 0; i < WRITERS; i++)
+			assert_int_equal(user_end(&f.writers[i]), 0);
+	}
+	fixture_end(&f, why);
+}
+
+TEST(begin__threads_write_on__submits_for_them_a_few_times)
+{
+	begin_beside(false);
+}
+
+TEST(begin__fibers_write_on__submits_for_them_a_few_times)
+{
+	begin_beside(true);
 }
