@@ -205,8 +205,11 @@ static int read_alone(struct waits *w, uint32_t object, uint64_t channel)
 	struct waits_side *out = &w->objects[object].sides[WAITS_RECEIVERS];
 	uint64_t at =
 		read_word(w, channel + offsetof(struct area_channel, receiver));
+	struct target_wait wait;
 
-	if (!at)
+	/* The channel of an older library has no such word, but other data after it. */
+	if (!target_read_wait(w->target, at, &wait) ||
+	    wait.armed.object != channel)
 		return 0;
 	out->waiters++;
 	return read_listed(w, object, out, &at);
