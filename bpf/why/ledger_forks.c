@@ -96,7 +96,8 @@ static void end_call(struct ledger *l, struct ledger_fork_caller *caller,
 
 /* ---- callers ---------------------------------------------------------------- */
 
-/* Find a thread; or, if that is not known of the caller in a place, that caller. */
+/* Find a thread; or, if that is not known of the caller in a place, that caller. @thread: 0: it is
+ * not known either. */
 static struct ledger_fork_caller *find(struct ledger *l, uint32_t runtime,
 				       uint32_t thread, uint32_t place)
 {
@@ -105,7 +106,7 @@ static struct ledger_fork_caller *find(struct ledger *l, uint32_t runtime,
 
 		if (caller->runtime != runtime)
 			continue;
-		if (caller->thread == thread)
+		if (thread != 0 && caller->thread == thread)
 			return caller;
 		if (caller->thread == 0 && caller->depth > 0 &&
 		    caller->place == place) {

@@ -137,6 +137,27 @@ TEST(forks__call_before_recording__known_from_first_job)
 }
 
 /* A place in which a call was seen is not taken for that of an earlier call. */
+TEST(forks__two_calls_before_recording__each_known_from_its_first_job)
+{
+	struct file *f = *state;
+	const struct ledger_forks *it;
+
+	clock_at(f, 100);
+	job(f, 0, 1000, 2000, PLACE);
+	job(f, 1, 1200, 2500, PLACE + 1);
+	fork_note(f, 3000, EVENT_RUN_END);
+	note(f, 2, 4000, EVENT_RUN_END, ROOT, PLACE + 1, CALLER + 1, 0);
+	it = forks(f);
+	assert_int_equal(it->calls.count, 2);
+	assert_int_equal(it->unseen, 2);
+	assert_int_equal(it->caller_count, 2);
+	/* The recording began at 1. Each time is counted once. */
+	assert_int_equal(it->calls.ns, 2999 + 3999);
+	assert_int_equal(it->parts[LEDGER_FORK_ALONE] +
+				 it->parts[LEDGER_FORK_TOGETHER],
+			 2999 + 3999);
+}
+
 TEST(forks__job_after_call__no_other_call)
 {
 	struct file *f = *state;
