@@ -10,10 +10,10 @@
  * If another thread is doing that, this one leaves the operation to it, and that thread submits
  * again. So no thread waits for the system call of another one. But a thread that has submitted
  * some times loses the role to the next one, which waits for the system call in progress:
- * otherwise the others could keep it from its own task as long as they queue operations. Writes
- * may stay in the queue, for a time that files.c
- * limits, so that the worker submits several at once. Until they are submitted, a step may take
- * them back.
+ * otherwise the others could keep it from its own task as long as they queue operations.
+ *
+ * Writes may stay in the queue, for a time that files.c limits, so that the worker submits
+ * several at once. Until they are submitted, a step may take them back.
  *
  * No step takes back an armed wait that the ring has: the kernel uses the buffer. A step that
  * is told to give up asks the kernel to stop, once, and waits on. So the operation, and the
