@@ -111,6 +111,7 @@ static inline bool alone_leave_locked(struct skua_channel *channel,
 		wait->stage = 0;
 		return true;
 	}
+	wait_check_taken(wait);
 	wait_expect_grant(wait);
 	return false;
 }

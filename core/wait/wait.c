@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/hot.h"
@@ -15,6 +16,10 @@
 #include "skua/select.h"
 
 enum { NEXT, PREVIOUS }; /* links of a wait */
+
+/* How often wait_check_taken() looks, each millisecond. Looks and not a time, as the whole
+ * program may be stopped meanwhile. */
+#define LOOKS_MAX 3000u
 
 _Static_assert(sizeof(struct skua_wait) == 128, "two cache lines");
 
@@ -168,6 +173,18 @@ HOT void wait_arm_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 	set_phase(wait, WAIT_ARMED);
 }
 
+#ifndef NDEBUG
+static _Noreturn void say_freed(const struct skua_wait *wait)
+{
+	fprintf(stderr,
+		"skua: the object at %p was freed or initialised again, and a "
+		"wait for it is still armed. Keep an object in place until "
+		"every call on it has returned\n",
+		wait->object);
+	abort();
+}
+#endif
+
 /* The object was freed, or initialised again, while the wait was in its list. */
 static void check_listed(const struct skua_waiters *waiters,
 			 const struct skua_wait *wait)
@@ -179,12 +196,7 @@ static void check_listed(const struct skua_waiters *waiters,
 	if ((next ? next->link[PREVIOUS] : waiters->last) == wait &&
 	    (previous ? previous->link[NEXT] : waiters->first) == wait)
 		return;
-	fprintf(stderr,
-		"skua: the object at %p was freed or initialised again, and a "
-		"wait for it is still armed. Keep an object in place until "
-		"every call on it has returned\n",
-		wait->object);
-	abort();
+	say_freed(wait);
 #else
 	(void)waiters;
 	(void)wait;
@@ -260,6 +272,24 @@ HOT void wait_choose_alone(struct skua_wait *wait, uint8_t given,
 	wait->link[NEXT] = NULL;
 	*(chain->last ? &chain->last->link[NEXT] : &chain->first) = wait;
 	chain->last = wait;
+}
+
+void wait_check_taken(const struct skua_wait *wait)
+{
+#if !defined(NDEBUG) && !defined(SKUA_EXPLORE)
+	const struct timespec look = { .tv_nsec = 1000000 };
+
+	for (unsigned n = 0; n < LOOKS_MAX; n++) {
+		/* Relaxed: the caller looks at the phase again. */
+		if (atomic_load_relaxed(wait_phase((struct skua_wait *)wait)) !=
+		    WAIT_ARMED)
+			return;
+		nanosleep(&look, NULL);
+	}
+	say_freed(wait);
+#else
+	(void)wait;
+#endif
 }
 
 void wait_expect_grant(struct skua_wait *wait)

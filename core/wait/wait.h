@@ -188,6 +188,11 @@ void wait_withdraw_alone(struct skua_wait *wait);
 void wait_choose_alone(struct skua_wait *wait, uint8_t given,
 		       struct wait_chain *chain);
 
+/* wait_check_taken - in a debug build, end the program if nobody grants a wait that was taken from
+ * the word of its object: then the object was freed or initialised again. The grantor needs
+ * some instructions, unless it has no CPU. Called by the waiter, before wait_expect_grant() */
+void wait_check_taken(const struct skua_wait *wait);
+
 /* wait_expect_grant - called by the waiter if the word says that the wait was chosen: it is
  * granted in a moment, or is already */
 void wait_expect_grant(struct skua_wait *wait);

@@ -114,14 +114,9 @@ static void make_channel(void)
 	assert_int_equal(skua_channel_init(&channel, memory, 2, 8), 0);
 }
 
-static uint32_t receivers(void)
+static bool is_waited_for(void)
 {
-	uint32_t count;
-
-	waiters_lock(&channel.receivers);
-	count = channel.receivers.count;
-	waiters_unlock(&channel.receivers);
-	return count;
+	return __atomic_load_n(&channel.receiver, __ATOMIC_RELAXED) != NULL;
 }
 
 /* Again if the wait was over before: this thread may have had no CPU for as long. */
@@ -134,7 +129,7 @@ static void free_under_a_wait(void)
 		make_channel();
 		if (pthread_create(&thread, NULL, receive_for_long, &over) != 0)
 			return;
-		while (receivers() == 0 && !gate_is_open(&over))
+		while (!is_waited_for() && !gate_is_open(&over))
 			sched_yield();
 		make_channel();
 		pthread_join(thread, NULL);
