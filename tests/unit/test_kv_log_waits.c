@@ -2,6 +2,7 @@
 /* test_kv_log_waits.c - commands of skua-kv that wait for the log */
 #include <pthread.h>
 
+#include "core/wait/wait.h"
 #include "tests/unit/kv_log_commands.h"
 
 EACH_TEST(log_begin, log_end);
@@ -86,7 +87,9 @@ static void expect_wait_for_removal(char *line)
 	store_remove(server.store, &key, NULL);
 	assert_int_equal(pthread_create(&thread, NULL, run_reader, line), 0);
 	do {
-		waited = READ(lock->waiters.count);
+		waiters_lock(&lock->waiters);
+		waited = lock->waiters.count > 0;
+		waiters_unlock(&lock->waiters);
 	} while (!waited && !READ(ended));
 	skua_mutex_unlock(lock);
 	pthread_join(thread, NULL);
