@@ -258,6 +258,22 @@ static void reaps(void)
 	}
 }
 
+/* Operation 0 ends by its cancel alone, as a read of a pipe that nobody writes to. */
+static void setup_submits(void)
+{
+	setup();
+	files.submitting = true;
+	files.submitter = 1;
+}
+
+/* A thread that submits at the start, and a worker after that. */
+static void submits_and_reaps(void)
+{
+	while (submit_some(&files, 1))
+		;
+	reaps();
+}
+
 static void none_left(void)
 {
 	explore_assert(!files.waiters.first && !files.queued.first);
@@ -281,6 +297,9 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("two__deadline", setup_two, none_left, reads_0_soon,
 		       reads_1, carries_out_both, reaps),
 	  EXPLORE_WITHIN(1, 1) },
+	{ EXPLORE_PASS("submission__deadline", setup_submits, none_left,
+		       reads_0_soon, submits_and_reaps),
+	  EXPLORE_WITHIN(2, 1) },
 };
 
 EXPLORE_MAIN(cases)
