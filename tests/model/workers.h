@@ -131,6 +131,7 @@ static inline void workers_reset(skua_task_fn first, skua_task_fn other,
 	memset(drivers, 0, sizeof(drivers));
 	pool.drivers = drivers;
 	workers_place(WORKERS, 1);
+	memset(sights, 0, sizeof(sights));
 	sentinel_init(&pool.sentinel, sights);
 	for (unsigned i = 0; i < TASKS; i++)
 		tasks[i] = (struct skua_task)SKUA_TASK_INIT(i == 0 ? first
