@@ -3,7 +3,7 @@
  * policy_runtime.c - the library's own policy
  *
  * core/idle/victims.c chooses the victims, from a map like the runtime's, and
- * core/idle/idle.c chooses the worker to wake. The functions here do what functions of
+ * core/idle/wake.c chooses the worker to wake. The functions here do what functions of
  * core/loop/ do with these: they decide how far a worker searches at which time, and
  * when it parks. The comment above each names the function that it stands for.
  */

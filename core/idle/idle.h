@@ -214,7 +214,7 @@ static inline bool idle_parked(const struct idle *idle, unsigned i)
 	const struct llc_place *place = &idle->groups->places[i];
 
 	/* Acquire: the waker counted this worker before it cleared the bit.
-	 * Pairs with the release in wake_one(). */
+	 * Pairs with the release in claim_worker(). */
 	return atomic_load_acquire(&idle->by_group[place->group].parked) >>
 		       place->bit &
 	       1;

@@ -16,9 +16,9 @@
  *      tests/model/model_idle.c tests/model/explore*.c probes/probes.c \
  *      -o model_idle
  *
- * The core file is included, not linked: the variants reach its inner parts.
+ * wake.c is included, not linked: the variants reach its inner parts.
  */
-#include "core/idle/idle.c"
+#include "core/idle/wake.c"
 
 #include <string.h>
 
@@ -79,7 +79,7 @@ static void wake_and_leave(void)
 	if (group_to_wake(&idle, 0, UNTIMED) < 0)
 		return;
 	if (atomic_cas_relaxed(&by_group[0].searching, &none, 1) &&
-	    !wake_claim(&idle, 0, 0))
+	    !claim_any(&idle, 0, 0))
 		atomic_fetch_sub_relaxed(&by_group[0].searching, 1);
 }
 
@@ -185,10 +185,11 @@ static void park_begin(unsigned i, bool searching)
 		idle_park_begin(&idle, i, searching);
 		return;
 	}
-	atomic_fetch_or_relaxed(&group_of(&idle, i)->parked,
-				parked_bit(&idle, i));
+	atomic_fetch_or_relaxed(&sleeper_group(&idle, i)->parked,
+				sleeper_bit(&idle, i));
 	if (searching)
-		atomic_fetch_sub_relaxed(&group_of(&idle, i)->searching, 1);
+		atomic_fetch_sub_relaxed(&sleeper_group(&idle, i)->searching,
+					 1);
 }
 
 /* Begin to park, and look again (I2). */
@@ -209,8 +210,8 @@ static bool park_begin_and_look(unsigned i, bool searching)
 
 static void park_cancel(unsigned i)
 {
-	struct idle_group *group = group_of(&idle, i);
-	uint64_t bit = parked_bit(&idle, i);
+	struct idle_group *group = sleeper_group(&idle, i);
+	uint64_t bit = sleeper_bit(&idle, i);
 
 	if (defect != CLAIM_READ_FIRST) {
 		idle_park_cancel(&idle, i);
@@ -592,9 +593,9 @@ static void wakes_second(void)
 	if (defect != SECOND_WAKER_LEAVES)
 		idle_wake_injected(&idle, 0);
 	/* wake_second() without its second look. */
-	else if (parked_of(&idle, 0) != 0 &&
+	else if (sleeper_parked_in(&idle, 0) != 0 &&
 		 atomic_cas_relaxed(&by_group[0].searching, &one, 2) &&
-		 !wake_claim(&idle, 0, 0))
+		 !claim_any(&idle, 0, 0))
 		atomic_fetch_sub_acq_rel(&by_group[0].searching, 1);
 }
 
@@ -688,7 +689,7 @@ static void clears_blindly(void)
 static void clears_and_leaves(void)
 {
 	atomic_fence_seq_cst();
-	if (parked_of(&idle, 1) == 0)
+	if (sleeper_parked_in(&idle, 1) == 0)
 		still_sleepy(&idle, 1);
 }
 

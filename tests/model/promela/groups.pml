@@ -65,10 +65,10 @@ bool stopping;
 byte started, finished, ended;
 byte calls; /* producers at work */
 
-/* ---- core/idle/idle.c ---------------------------------------------------------- */
+/* ---- core/idle/claim.c, wake.c, idle.c ---------------------------------------- */
 
-/* wake_claim(): any bit of the word; false if there is none. */
-inline wake_claim()
+/* claim_any(): any bit of the word; false if there is none. */
+inline claim_any()
 {
 	woke = false;
 	do
@@ -192,7 +192,7 @@ inline wake(own)
 		:: !taken -> break
 		:: else
 		fi;
-		wake_claim();
+		claim_any();
 		if
 		:: woke -> break
 		:: else -> searching[target]--
@@ -231,7 +231,7 @@ inline wake_elsewhere(own)
 		if
 		:: !taken -> woke = true
 		:: else ->
-			wake_claim();
+			claim_any();
 			if
 			:: woke
 			:: else -> searching[target]--

@@ -329,11 +329,11 @@ inline parker_park()
 	fi
 }
 
-/* ---- core/idle/idle.c ---------------------------------------------------------- */
+/* ---- core/idle/claim.c, wake.c, idle.c ---------------------------------------- */
 
-/* wake_one(), wake_claim(): the bits of a word, the last choice at the end. The
+/* claim_worker(), claim_any(): the bits of a word, the last choice at the end. The
  * other hints of whom to try first are left out. */
-inline wake_claim()
+inline claim_any()
 {
 	woke = false;
 	word = SEEN_PARKED;
@@ -384,7 +384,7 @@ inline idle_wake()
 			if
 			:: atomic { searching == 0 && !decreasing ->
 				    searching = 1 };
-			   wake_claim();
+			   claim_any();
 			   if
 			   :: woke -> break
 			   :: else ->
@@ -437,7 +437,7 @@ inline idle_wake_all()
 {
 	do
 	:: atomic { !decreasing -> searching++ };
-	   wake_claim();
+	   claim_any();
 	   if
 	   :: woke
 	   :: else -> break

@@ -308,8 +308,8 @@ end:
 
 /* ---- core/idle/idle.c: see idle.pml ------------------------------------------- */
 
-/* wake_claim() */
-inline wake_claim()
+/* claim_any() */
+inline claim_any()
 {
 	woke = false;
 	word = parked;
@@ -349,7 +349,7 @@ inline idle_wake()
 	:: else ->
 		if
 		:: d_step { searching == 0 && !decreasing -> searching = 1 };
-		   wake_claim();
+		   claim_any();
 		   if
 		   :: woke -> break
 		   :: else -> d_step { assert(searching > 0); searching-- }
@@ -365,7 +365,7 @@ inline idle_wake_all()
 {
 	do
 	:: d_step { !decreasing -> searching++ };
-	   wake_claim();
+	   claim_any();
 	   if
 	   :: woke
 	   :: else -> break
