@@ -133,7 +133,7 @@ static bool queue_visible(struct simulation *sim, unsigned group)
 	return task_ring_length(&simulation_queue(sim, group)->tasks) > 0;
 }
 
-/* Stands for take_injected() and take_from() of core/loop/work.c. */
+/* Stands for work_take_injected() of core/loop/work_shared.c. */
 static unsigned take(struct simulation *sim, unsigned i, unsigned group,
 		     unsigned most)
 {
@@ -156,7 +156,7 @@ static unsigned take(struct simulation *sim, unsigned i, unsigned group,
 	return count;
 }
 
-/* Stands for take_from_group() of core/loop/work.c. */
+/* Stands for take_from_group() of core/loop/work_shared.c. */
 static bool take_elsewhere(struct simulation *sim, unsigned i,
 			   struct victim victim, enum victims_reach reach,
 			   unsigned *waited)
@@ -182,7 +182,7 @@ static bool take_elsewhere(struct simulation *sim, unsigned i,
 	return count > 0;
 }
 
-/* Stands for fetch_injected() of core/loop/work.c. */
+/* Stands for work_fetch_injected() of core/loop/work_shared.c. */
 static bool runtime_next(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;
@@ -202,7 +202,7 @@ static bool runtime_next(struct simulation *sim, unsigned i)
 	return true;
 }
 
-/* Stands for pass_by() of core/loop/work.c. */
+/* Stands for pass_by() of core/loop/work_shared.c. */
 static void runtime_emptied(struct simulation *sim, unsigned victim)
 {
 	struct runtime *rt = sim->policy;
@@ -244,7 +244,7 @@ static bool begin_taken(struct simulation *sim, unsigned i)
 	return true;
 }
 
-/* Stands for work_find() and steal() of core/loop/work.c. */
+/* Stands for work_find() and steal() of core/loop/work_shared.c. */
 static bool find(struct simulation *sim, unsigned i, enum victims_reach reach)
 {
 	struct runtime *rt = sim->policy;

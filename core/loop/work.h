@@ -61,6 +61,33 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach);
  * issued a fence before. */
 bool work_visible(const struct worker *w);
 
+/* ---- between work.c and work_shared.c -------------------------------------- */
+
+/**
+ * work_take_injected - take a fair share of the injection queue of @group, but at
+ * most @most tasks
+ * @see_to: receives true if the caller must notify the idle protocol: this has
+ * made work visible (I1), or has turned other takers away (I5)
+ *
+ * Moves all but the first task to the local queue. Return: the first task, to run
+ * next; NULL if there is none.
+ */
+struct skua_task *work_take_injected(struct worker *w, unsigned group,
+				     uint64_t most, bool *see_to);
+
+/* work_fetch_injected - take a fair share of the injection queue of the group, and
+ * notify the idle protocol */
+struct skua_task *work_fetch_injected(struct worker *w);
+
+/* work_fetch_prioritised - take a task from the urgent lane of the group, else from the
+ * inbox, and notify the idle protocol */
+struct skua_task *work_fetch_prioritised(struct worker *w);
+
+/* work_fetch_bound - take a task from the inbox, and notify the idle protocol */
+struct skua_task *work_fetch_bound(struct worker *w);
+
+/* ---- other groups ---------------------------------------------------------- */
+
 /*
  * How many ticks pass between two checks of other groups. A guess: a check costs a
  * cache miss or two, and a tick takes 10 us or more if there is much to do.

@@ -79,7 +79,7 @@ static void pushes_and_tells(void)
 	wake();
 }
 
-/* As pass_by() in core/loop/work.c. */
+/* As pass_by() in core/loop/work_shared.c. */
 static bool pass_by(void)
 {
 	if (atomic_load_relaxed(&tasks) > 0)

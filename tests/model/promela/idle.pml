@@ -767,7 +767,7 @@ inline sentinel_leave()
 }
 #endif
 
-/* ---- core/loop/work.c ---------------------------------------------------------- */
+/* ---- core/loop/work.c, work_shared.c ------------------------------------------- */
 
 /* idle_notify() behind a push that store() has made, I1. */
 inline push_ring()
@@ -810,8 +810,8 @@ inline notify_rest(rest)
 
 #define TAKEN_FROM_INBOX skip
 
-/* take_injected(): what was taken is in no queue until it is in this one. */
-inline take_injected()
+/* work_take_injected(): what was taken is in no queue until it is in this one. */
+inline work_take_injected()
 {
 	inject_take();
 	see_to = turned_away || count > 1;
@@ -828,10 +828,10 @@ inline take_injected()
 	turned_away = false
 }
 
-/* fetch_injected() */
-inline fetch_injected()
+/* work_fetch_injected() */
+inline work_fetch_injected()
 {
-	take_injected();
+	work_take_injected();
 	notify_rest(see_to);
 	see_to = false
 }
@@ -857,7 +857,7 @@ inline work_next()
 		/* Is a look at the injection queue due? */
 		if
 		:: true
-		:: INJECT_VISIBLE -> fetch_injected()
+		:: INJECT_VISIBLE -> work_fetch_injected()
 		fi;
 #endif
 		atomic {
@@ -872,7 +872,7 @@ inline work_next()
 		};
 		if
 		:: hand
-		:: else -> fetch_injected()
+		:: else -> work_fetch_injected()
 		fi
 	fi
 }
@@ -916,7 +916,7 @@ inline work_find()
 #ifndef SEARCHES_RINGS_ALONE
 	if
 	:: hand
-	:: else -> take_injected(); see_to = false
+	:: else -> work_take_injected(); see_to = false
 	fi;
 #endif
 #if WORKERS > 1
