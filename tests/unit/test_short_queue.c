@@ -3,8 +3,12 @@
  * test_short_queue.c - a search leaves a short queue to an owner that works it off
  *
  * Fibers meet at a barrier again and again: the last one to arrive queues all others, and
- * each runs for some tens of nanoseconds.
+ * each runs for some tens of nanoseconds. In the other tests, a thread stands for the owner of
+ * a queue.
  */
+/* Included, not linked: a test calls works_off(). */
+#include "core/loop/work_shared.c"
+
 #include "core/runtime/runtime.h"
 #include "skua/fiber.h"
 #include "skua/sync.h"
@@ -59,4 +63,122 @@ TEST(short_queue__owner_works_it_off__few_tasks_are_stolen)
 		run(&stolen, &polled);
 	print_message("%ju of %ju\n", (uintmax_t)stolen, (uintmax_t)polled);
 	assert_true(stolen * POLLS_LEAST <= polled);
+}
+
+/* A queue, and a thread that takes its oldest item and puts it back, again and again. */
+struct owner {
+	struct local_queue *queue;
+	pthread_t thread;
+	atomic_u32 stop;
+};
+
+static struct pool pool; /* its workers share no CPUs */
+
+static void *take_and_put_back(void *arg)
+{
+	struct owner *owner = arg;
+
+	/* Relaxed: a request. */
+	while (!atomic_load_relaxed(&owner->stop)) {
+		void *item = local_queue_pop_owner(owner->queue);
+
+		assert_true(local_queue_push_owner(owner->queue, item));
+	}
+	return NULL;
+}
+
+static void owner_init(struct owner *owner, unsigned items)
+{
+	size_t size = local_queue_size(2 * SHORT_QUEUE);
+
+	owner->queue = aligned_alloc(CACHE_PAIR, size);
+	assert_non_null(owner->queue);
+	local_queue_init(owner->queue, 2 * SHORT_QUEUE, 0);
+	for (unsigned i = 0; i < items; i++)
+		assert_true(local_queue_push_owner(owner->queue, owner));
+	atomic_init(&owner->stop, 0);
+}
+
+static void owner_start(struct owner *owner)
+{
+	assert_int_equal(
+		pthread_create(&owner->thread, NULL, take_and_put_back, owner),
+		0);
+}
+
+static void owner_stop(struct owner *owner)
+{
+	atomic_store_relaxed(&owner->stop, 1);
+	assert_int_equal(pthread_join(owner->thread, NULL), 0);
+}
+
+/* Watch @owner @times times. Return: how often its queue would have been passed by. */
+static unsigned watch(struct owner *owner, unsigned times, unsigned *watches)
+{
+	unsigned passed = 0;
+
+	for (unsigned i = 0; i < times; i++)
+		passed += works_off(&pool, owner->queue, watches);
+	return passed;
+}
+
+#define WATCHED 1000u
+
+TEST(works_off__owner_takes__queue_is_passed_by_at_most_watches_times)
+{
+	struct owner owner;
+	unsigned watches = WATCHED;
+
+	owner_init(&owner, SHORT_QUEUE);
+	owner_start(&owner);
+	/* With a single CPU, the owner runs now and then. */
+	while (watch(&owner, 1, &watches) == 0)
+		watches = WATCHED;
+	watches = 3;
+	assert_true(watch(&owner, WATCHED, &watches) <= 3);
+	assert_int_equal(watches, 0);
+	owner_stop(&owner);
+	free(owner.queue);
+}
+
+/* As an owner whose thread the kernel has taken off its CPU: the step of the search that
+ * follows its last take steals. */
+TEST(works_off__owner_has_stopped__queue_is_not_passed_by)
+{
+	struct owner owner;
+	unsigned watches = WATCHED;
+
+	owner_init(&owner, SHORT_QUEUE);
+	owner_start(&owner);
+	while (watch(&owner, 1, &watches) == 0)
+		watches = WATCHED;
+	owner_stop(&owner);
+	watches = 1;
+	assert_int_equal(watch(&owner, 1, &watches), 0);
+	assert_int_equal(watches, 0);
+	free(owner.queue);
+}
+
+TEST(works_off__longer_queue__is_not_watched)
+{
+	struct owner owner;
+	unsigned watches = 1;
+
+	owner_init(&owner, SHORT_QUEUE + 1);
+	assert_int_equal(watch(&owner, 1, &watches), 0);
+	assert_int_equal(watches, 1);
+	free(owner.queue);
+}
+
+TEST(works_off__workers_share_cpus__queue_is_not_watched)
+{
+	struct owner owner;
+	unsigned watches = 1;
+
+	owner_init(&owner, SHORT_QUEUE);
+	atomic_store_relaxed(&pool.idle.sharing_cpus, 1);
+	assert_int_equal(watch(&owner, 1, &watches), 0);
+	assert_int_equal(watches, 1);
+	atomic_store_relaxed(&pool.idle.sharing_cpus, 0);
+	free(owner.queue);
 }
