@@ -115,7 +115,8 @@ static bool set_options(struct call *call, struct set_options *options)
 {
 	for (size_t i = 3; i < call->argc; i++) {
 		struct bytes word = call->argv[i];
-		bool timed = options->expiry.unit != EXPIRY_NONE;
+		unsigned unit =
+			options->expiry.unit; /* of the options before */
 
 		if (bytes_is(word, "nx") && !options->if_present)
 			options->if_missing = true;
@@ -123,10 +124,11 @@ static bool set_options(struct call *call, struct set_options *options)
 			options->if_present = true;
 		else if (bytes_is(word, "get"))
 			options->get = true;
-		else if (bytes_is(word, "keepttl") && !timed)
+		else if (bytes_is(word, "keepttl") && !unit)
 			options->keep_time = true;
-		else if (i + 1 < call->argc && !timed && !options->keep_time &&
-			 expiry_unit(word, &options->expiry))
+		else if (i + 1 < call->argc && !options->keep_time &&
+			 expiry_unit(word, &options->expiry) &&
+			 (!unit || unit == options->expiry.unit))
 			options->expiry.arg = ++i;
 		else {
 			call_syntax_error(call);
