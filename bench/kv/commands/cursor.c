@@ -13,7 +13,7 @@ bool cursor_read(struct call *call, size_t i, uint64_t *out)
 	char text[32], *end;
 	size_t size = call->argv[i].size;
 
-	if (size > 0 && size < sizeof(text)) {
+	if (size < sizeof(text)) {
 		memcpy(text, call->argv[i].data, size);
 		text[size] = '\0';
 		errno = 0;
