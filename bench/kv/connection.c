@@ -141,14 +141,6 @@ static void prefetch(struct connection *c, struct request *batch,
 		skua_yield();
 }
 
-/* The client has sent more than a batch: let others run before the next one, because the commands
- * may take long. */
-static void let_others_run(struct session *session)
-{
-	skua_yield();
-	session->clock.now_ms = 0;
-}
-
 /* Run the commands that are complete. Return: the last result of the parser */
 static enum resp_result run_commands(struct connection *c)
 {
@@ -156,13 +148,9 @@ static enum resp_result run_commands(struct connection *c)
 	struct request batch[BATCH];
 	enum resp_result result;
 	unsigned count;
-	bool first = true;
 
 	do {
 		result = connection_collect(c, batch, &count);
-		if (count && !first)
-			let_others_run(session);
-		first = false;
 		prefetch(c, batch, count);
 		run_batch(c, batch, count);
 		resp_drop(&c->parser);

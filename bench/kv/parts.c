@@ -85,6 +85,7 @@ static uint64_t coarse_seconds(void)
 void connection_received(struct connection *c, size_t bytes)
 {
 	c->end += bytes;
+	c->batches = 0;
 	c->session.clock.now_ms = 0;
 	shared_write(&c->session.active_s, coarse_seconds());
 }
@@ -103,6 +104,7 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
 	enum resp_result result;
 
 	*count = 0;
+	c->batches++;
 	do {
 		result = resp_parse(p, c->in + c->begin, c->end - c->begin,
 				    &limits);
@@ -182,8 +184,9 @@ static bool go_on(struct connection *c, unsigned step)
 	return false;
 }
 
-bool connection_prefetch(struct connection *c, struct request *batch,
-			 unsigned count, unsigned step)
+/* Take a step of a batch. Return whether there is another one, before which others run. */
+static bool prefetch(struct connection *c, struct request *batch,
+		     unsigned count, unsigned step)
 {
 	struct store *store = c->session.server->store;
 	bool at_once = false;
@@ -199,9 +202,19 @@ bool connection_prefetch(struct connection *c, struct request *batch,
 		prefetch_buckets(store, batch, count);
 	if (step == 2 || at_once)
 		prefetch_entries(store, batch, count);
+	return !at_once;
+}
+
+bool connection_prefetch(struct connection *c, struct request *batch,
+			 unsigned count, unsigned step)
+{
+	bool later = c->batches > 1;
+
 	/* Commands of an earlier batch may have read the clock. */
 	c->session.clock.now_ms = 0;
-	return !at_once;
+	if (later && step == 0)
+		return count > 0;
+	return prefetch(c, batch, count, step - later);
 }
 
 /* ---- life --------------------------------------------------------------------- */

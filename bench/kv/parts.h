@@ -19,6 +19,7 @@
 /**
  * struct connection - a client, and its socket
  * @in, @begin, @end, @room: the input: the bytes from @begin to @end are not yet parsed
+ * @batches: batches that were collected since the last bytes came
  * @rushed: do not let others run in connection_prefetch(), as they take long
  * @unchecked: batches for which @rushed holds; @check_ns: when it let others run, of a batch
  * that checks; 0: it does not check
@@ -29,6 +30,7 @@ struct connection {
 	struct resp_parser parser;
 	char *in;
 	size_t begin, end, room;
+	unsigned batches;
 	bool rushed;
 	unsigned unchecked;
 	uint64_t check_ns;
@@ -64,8 +66,11 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
 				    unsigned *count);
 
 /**
- * connection_prefetch - ask the CPU for memory of the keys of a batch
+ * connection_prefetch - ask the CPU for memory of the keys of a batch, and let others run
  * @step: how often the caller has let others run
+ *
+ * If the client has sent more than one batch, others run before each later one, because the
+ * commands may take long. Then come the steps of all batches.
  *
  * First it hashes the first arguments and asks for their stripes, then for the buckets, and
  * then for the entries. Each step reads what the step before has asked for. The caller lets

@@ -75,15 +75,6 @@ static enum next wait_for_room(struct task *t)
 	return code ? not_yet(code) : to(t, run);
 }
 
-/* The client has sent more than a batch: let others run before the next one, because the commands
- * may take long. */
-static enum next parse_more(struct task *t)
-{
-	poll_parse(t);
-	t->c.session.clock.now_ms = 0;
-	return t->count ? YIELD : GO;
-}
-
 /* All commands of the batch have run. */
 static enum next batch_end(struct task *t)
 {
@@ -95,7 +86,7 @@ static enum next batch_end(struct task *t)
 		return poll_send_then(t, poll_end);
 	switch (t->result) {
 	case RESP_COMMAND:
-		return to(t, parse_more);
+		return to(t, poll_parse);
 	case RESP_ERROR:
 		snprintf(error, sizeof(error), "Protocol error: %s",
 			 t->c.parser.error);
