@@ -33,18 +33,29 @@ static size_t accounted(size_t room)
 	return room > BATCH_ROOM ? room : 0;
 }
 
+/* Count the input of @room bytes and the places of the arguments. Return: false: they grow, and all
+ * clients together have too many */
+static bool count(struct connection *c, size_t room)
+{
+	size_t places = c->parser.room * sizeof(*c->parser.argv);
+	size_t counted = accounted(room) + accounted(places);
+	int64_t change = (int64_t)counted - (int64_t)c->counted;
+
+	c->counted = counted;
+	return !change || session_buffers(c->session.server, change) ||
+	       change < 0;
+}
+
 static bool resize(struct connection *c, size_t room)
 {
-	struct server *server = c->session.server;
-	int64_t change = (int64_t)accounted(room) - (int64_t)accounted(c->room);
 	char *in = NULL;
 
 	if (room > MOST_ROOM)
 		return false;
-	if (!change || session_buffers(server, change) || change < 0)
+	if (count(c, room))
 		in = realloc(c->in, room);
 	if (!in) {
-		session_buffers(server, -change);
+		count(c, c->room);
 		return false;
 	}
 	c->in = in;
@@ -61,6 +72,7 @@ bool connection_room(struct connection *c)
 	if (used == 0) {
 		c->begin = c->end = 0;
 		resp_parser_shrink(&c->parser);
+		count(c, c->room);
 		if (c->room > KEPT_ROOM)
 			return resize(c, FIRST_ROOM);
 	} else if (c->begin > 0 && c->room - c->end < c->room / 2) {
@@ -93,7 +105,7 @@ void connection_received(struct connection *c, size_t bytes)
 /* ---- commands ----------------------------------------------------------------- */
 
 enum resp_result connection_collect(struct connection *c, struct request *batch,
-				    unsigned *count)
+				    unsigned *taken)
 {
 	const struct session *session = &c->session;
 	struct resp_parser *p = &c->parser;
@@ -103,7 +115,7 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
 	};
 	enum resp_result result;
 
-	*count = 0;
+	*taken = 0;
 	c->batches++;
 	do {
 		result = resp_parse(p, c->in + c->begin, c->end - c->begin,
@@ -113,11 +125,12 @@ enum resp_result connection_collect(struct connection *c, struct request *batch,
 		c->begin += p->used;
 		if (!p->argc)
 			continue;
-		batch[*count].argc = p->argc;
-		batch[(*count)++].args = resp_keep(p);
+		batch[*taken].argc = p->argc;
+		batch[(*taken)++].args = resp_keep(p);
 		/* A password may change the limits. */
-	} while (*count < BATCH && session->authenticated);
-	return result;
+	} while (*taken < BATCH && session->authenticated);
+	return count(c, c->room) || result != RESP_MORE ? result
+							: RESP_NO_MEMORY;
 }
 
 /* Hash the first arguments, and ask for their stripes. Return: whether there is one */
@@ -240,7 +253,7 @@ bool connection_begin(struct connection *c, struct server *server,
 
 void connection_end(struct connection *c)
 {
-	session_buffers(c->session.server, -(int64_t)accounted(c->room));
+	session_buffers(c->session.server, -(int64_t)c->counted);
 	resp_parser_free(&c->parser);
 	free(c->in);
 }

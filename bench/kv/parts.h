@@ -19,6 +19,7 @@
 /**
  * struct connection - a client, and its socket
  * @in, @begin, @end, @room: the input: the bytes from @begin to @end are not yet parsed
+ * @counted: bytes that count for the limit of all clients
  * @batches: batches that were collected since the last bytes came
  * @rushed: do not let others run in connection_prefetch(), as they take long
  * @unchecked: batches for which @rushed holds; @check_ns: when it let others run, of a batch
@@ -29,7 +30,7 @@ struct connection {
 	struct skua_io io;
 	struct resp_parser parser;
 	char *in;
-	size_t begin, end, room;
+	size_t begin, end, room, counted;
 	unsigned batches;
 	bool rushed;
 	unsigned unchecked;
@@ -60,10 +61,11 @@ bool connection_room(struct connection *c);
 /* connection_received - note that bytes were read into the room */
 void connection_received(struct connection *c, size_t bytes);
 
-/* connection_collect - parse the commands that are complete, up to a batch. Return: the last
- * result of the parser */
+/* connection_collect - parse the commands that are complete, up to a batch. @taken: receives their
+ * number. Return: the last result of the parser; RESP_NO_MEMORY: the next command has too many
+ * arguments for the limit of all clients */
 enum resp_result connection_collect(struct connection *c, struct request *batch,
-				    unsigned *count);
+				    unsigned *taken);
 
 /**
  * connection_prefetch - ask the CPU for memory of the keys of a batch, and let others run

@@ -3,6 +3,7 @@
 """kv_limits.py SKUA_KV [OPTION...] - the limits of skua-kv, and how it ends"""
 
 import signal
+import socket
 
 import kv_cases
 from kv_cases import HANG_S, equal, expect, only_client
@@ -120,6 +121,31 @@ def large_replies(program, options):
             equal(len(parse(client.run("LRANGE", "l", 0, -1))), 1000, "another client")
 
 
+def arguments(program, options):
+    """The places of the arguments of a command that is not complete count as memory."""
+    with Server(program, *options, "--maxmemory", "20mb") as server:
+        clients = [only_client(server)] + [Client(server.port) for _ in range(30)]
+        for client in clients:
+            try:
+                client.send(b"*1000000\r\n" + b"$0\r\n\r\n" * 320000)
+            except ConnectionError:
+                pass  # refused
+        for client in clients:
+            try:
+                client.socket.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass  # it is gone
+            equal(client.read_all(), b"", "an incomplete command")
+            client.socket.close()
+        most = server.most_memory() >> 20
+        expect(most < 45, f"the arguments take memory: {most} MB")
+        with only_client(server) as client:
+            for _ in range(3):
+                equal(client.run("MSET", *["k", "v"] * 50000), OK, "a command that is complete")
+            with Client(server.port) as more:
+                equal(more.run("MSET", *["k", "v"] * 50000), OK, "the same of another client")
+
+
 def ends(program, options):
     """SHUTDOWN and signals end the server, whatever its clients do."""
     for how in ("SHUTDOWN", signal.SIGINT):
@@ -142,4 +168,4 @@ def ends(program, options):
                 client.socket.close()
 
 
-kv_cases.main([no_room, subscriptions, patterns, names, large_replies, ends], alone=[ends])
+kv_cases.main([no_room, subscriptions, patterns, names, large_replies, arguments, ends], alone=[ends])
