@@ -121,6 +121,27 @@ def large_replies(program, options):
             equal(len(parse(client.run("LRANGE", "l", 0, -1))), 1000, "another client")
 
 
+def old_values(program, options):
+    """A value that was replaced counts as memory while it is sent to a slow client."""
+    with Server(program, *options, "--maxmemory", "50mb") as server:
+        readers, refused = [], 0
+        with only_client(server) as client:
+            for i in range(20):
+                refused += client.run("SET", "v", str(i % 10) * 10_000_000).startswith(b"-OOM")
+                reader = Client(server.port)
+                reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                reader.send(encode("GET", "v"))
+                equal(reader.socket.recv(3), b"$10", "the begin of the value")
+                readers.append(reader)
+            expect(13 < refused < 17, f"{refused} of 20 writes were refused")
+            for reader in readers:
+                reader.socket.close()
+            kv_cases.until(lambda: client.run("SET", "v", "w") == OK, "a write is permitted again")
+            client.run("FLUSHALL")
+            kv_cases.until(lambda: b"used_memory:0\r\n" in client.run("INFO", "memory"),
+                           "all memory is back")
+
+
 def arguments(program, options):
     """The places of the arguments of a command that is not complete count as memory."""
     with Server(program, *options, "--maxmemory", "20mb") as server:
@@ -168,4 +189,4 @@ def ends(program, options):
                 client.socket.close()
 
 
-kv_cases.main([no_room, subscriptions, patterns, names, large_replies, arguments, ends], alone=[ends])
+kv_cases.main([no_room, subscriptions, patterns, names, large_replies, old_values, arguments, ends], alone=[ends])

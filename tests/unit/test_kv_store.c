@@ -329,6 +329,29 @@ TEST(entry_append__shared__copied)
 	entry_free(entry);
 }
 
+/* A blob that a reply shares counts as memory until the reply has been sent. */
+TEST(blob_leave__shared__counts_until_dropped)
+{
+	static char bytes[4 * STORE_STEP];
+	struct bytes value = { bytes, sizeof(bytes) };
+	struct key key = key_of("key");
+	uint64_t one, left;
+	struct blob *blob;
+
+	assert_true(store_put(store, &key, value, 0, &now));
+	one = store_memory(store);
+	blob = (*store_find(store, &key, &now))->blob;
+	blob_take(blob);
+	assert_int_equal(store_memory(store), one);
+	assert_true(store_put(store, &key, value, 0, &now));
+	left = store_memory(store) - one;
+	assert_in_range(left, sizeof(bytes), sizeof(bytes) + 64);
+	assert_true(store_remove(store, &key, &garbage));
+	assert_int_equal(store_memory(store), left);
+	blob_drop(blob);
+	assert_int_equal(store_memory(store), 0);
+}
+
 TEST(list__both_ends__a_deque)
 {
 	struct list *list = list_create();

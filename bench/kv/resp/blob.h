@@ -3,6 +3,7 @@
 #ifndef SKUA_BENCH_KV_BLOB_H
 #define SKUA_BENCH_KV_BLOB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -11,10 +12,12 @@
  * @references: number of owners. Any thread that owns one may add or drop one
  * @size, @room: bytes in use, and bytes that are there. Changed only by the store, under
  *               the lock of the stripe, while there is one reference
+ * @left: the store has no reference any more. Set by it, before it drops its own
  */
 struct blob {
 	uint64_t references;
 	size_t size, room;
+	bool left;
 	char data[];
 };
 
@@ -28,6 +31,7 @@ static inline struct blob *blob_create(size_t room)
 	blob->references = 1;
 	blob->size = 0;
 	blob->room = room;
+	blob->left = false;
 	return blob;
 }
 
@@ -48,13 +52,13 @@ static inline void blob_take(struct blob *blob)
 }
 
 /* blob_drop - drop a reference; the last one frees the blob */
-static inline void blob_drop(struct blob *blob)
-{
-	/* Release: the uses of this owner come before the free() or the change of another
-	 * one. Acquire: the uses of the others come before this free(). Pairs with itself
-	 * and with blob_is_shared(). */
-	if (__atomic_fetch_sub(&blob->references, 1, __ATOMIC_ACQ_REL) == 1)
-		free(blob);
-}
+void blob_drop(struct blob *blob);
+
+/* blob_leave - drop the reference of the store. If there are others, the blob counts in blob_left()
+ * until they are dropped */
+void blob_leave(struct blob *blob);
+
+/* blob_left - return the bytes of all blobs that the store has left to other owners */
+uint64_t blob_left(void);
 
 #endif

@@ -87,7 +87,7 @@ struct entry *entry_create_map(struct bytes key)
 static void drop_value(struct entry *entry)
 {
 	if (entry->kind == ENTRY_BLOB)
-		blob_drop(entry->blob);
+		blob_leave(entry->blob);
 	else if (entry->kind == ENTRY_LIST)
 		list_free(entry->list);
 	else if (entry->kind == ENTRY_MAP)

@@ -244,13 +244,14 @@ uint64_t store_count(const struct store *store);
 /* store_count_expiring - return the number of keys that expire. No lock. */
 uint64_t store_count_expiring(const struct store *store);
 
-/* store_memory - return the bytes of all entries. No lock. */
+/* store_memory - return the bytes of all entries, and of the values that others still have after
+ * they were removed. No lock. */
 static inline uint64_t store_memory(const struct store *store)
 {
 	/* Relaxed: the number bounds nothing exactly. */
 	uint64_t memory = __atomic_load_n(&store->memory, __ATOMIC_RELAXED);
 
-	return (int64_t)memory < 0 ? 0 : memory;
+	return ((int64_t)memory < 0 ? 0 : memory) + blob_left();
 }
 
 /* store_account - add to the memory of all, or take away. No lock. */
