@@ -479,7 +479,7 @@ static void begin_watch(const char *name)
 {
 	touched = false;
 	watch = (struct watch){ .touched = &touched, .key = key_of(name) };
-	store_watch(store, &watch, &now);
+	assert_true(store_watch(store, &watch, &now));
 }
 
 static bool end_watch(void)
@@ -526,6 +526,48 @@ TEST(store_watch__change_of_the_key__touched)
 	store_flush(store, &garbage);
 	assert_true(end_watch());
 	lock_all(false);
+}
+
+#define WATCHES 5000
+
+static unsigned list_length(const struct watches *watches, uint64_t hash)
+{
+	const struct watch *w = watches_list(watches, hash);
+	unsigned length = 0;
+
+	for (; w; w = w->next)
+		length++;
+	return length;
+}
+
+static void count_watch(void *ctx, struct watch *watch)
+{
+	(void)watch;
+	++*(unsigned *)ctx;
+}
+
+/* A change of a key does not look at the watches of most other keys. */
+TEST(watches__many_keys__short_lists)
+{
+	static struct watch many[WATCHES];
+	struct watches *watches = NULL;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < WATCHES; i++) {
+		many[i].key = store_key(
+			store, (struct bytes){ (char *)&i, sizeof(i) });
+		assert_true(watches_add(&watches, &many[i]));
+	}
+	for (unsigned i = 0; i < WATCHES; i++)
+		assert_in_range(list_length(watches, many[i].key.hash), 1, 30);
+	for (unsigned i = 0; i < WATCHES; i += 2)
+		watches_remove(&watches, &many[i]);
+	watches_each(watches, count_watch, &count);
+	assert_int_equal(count, WATCHES / 2);
+	for (unsigned i = 1; i < WATCHES; i += 2)
+		watches_remove(&watches, &many[i]);
+	assert_null(watches);
+	assert_null(watches_list(watches, 0));
 }
 
 TEST(flush__of_keys__is_a_change_of_their_stripe)

@@ -86,35 +86,48 @@ static bool is_watched(const struct transaction *transaction,
 	return false;
 }
 
+/* Let the store watch a key for a client. Return: false: no memory */
+static bool begin_watch(struct call *call, struct watch *watch)
+{
+	struct stripe *stripe = store_stripe(call->store, watch->key.hash);
+	bool locked = call->session->held & HELD_STRIPES;
+	bool begun;
+
+	if (!locked)
+		store_lock(stripe);
+	begun = store_watch(call->store, watch, &call->session->clock);
+	if (!locked)
+		store_unlock(stripe);
+	return begun;
+}
+
 /* Return: false: no memory */
 static bool watch(struct call *call, const struct key *key)
 {
 	struct transaction *transaction = &call->session->transaction;
 	int64_t memory = (int64_t)watched_memory(key->bytes.size);
-	struct stripe *stripe = store_stripe(call->store, key->hash);
-	struct watched *watched;
+	struct watched *watched = NULL;
 	char *bytes;
 
-	watched = session_buffers(call->server, memory) ? malloc((size_t)memory)
-							: NULL;
-	if (!watched) {
-		session_buffers(call->server, -memory);
-		return false;
-	}
+	if (session_buffers(call->server, memory))
+		watched = malloc(sizeof(*watched) + key->bytes.size);
+	if (!watched)
+		goto refused;
 	bytes = (char *)(watched + 1);
 	memcpy(bytes, key->bytes.data, key->bytes.size);
 	watched->watch = (struct watch){ .touched = &transaction->touched,
 					 .key = { { bytes, key->bytes.size },
 						  key->hash } };
+	if (!begin_watch(call, &watched->watch))
+		goto refused;
 	watched->next = transaction->watches;
 	transaction->watches = watched;
 	transaction->watch_count++;
-	if (!(call->session->held & HELD_STRIPES))
-		store_lock(stripe);
-	store_watch(call->store, &watched->watch, &call->session->clock);
-	if (!(call->session->held & HELD_STRIPES))
-		store_unlock(stripe);
 	return true;
+refused:
+	free(watched);
+	session_buffers(call->server, -memory);
+	return false;
 }
 
 void run_watch(struct call *call)

@@ -97,10 +97,10 @@ struct transaction {
 	size_t watch_count;
 };
 
-/* watched_memory - bytes of a watched key with so many bytes */
+/* watched_memory - bytes of a watched key with so many bytes, and of its part of the stripe's lists */
 static inline size_t watched_memory(size_t key_bytes)
 {
-	return sizeof(struct watched) + key_bytes;
+	return sizeof(struct watched) + 2 * sizeof(struct watch *) + key_bytes;
 }
 
 /* Locks that a session holds while a command runs, so that the command does not take them. */

@@ -93,7 +93,9 @@ static void count_expiring(struct stripe *stripe, int change)
 /* Tell clients that watch a key. @expired: it is removed because it has expired. */
 static void touch(struct stripe *stripe, const struct key *key, bool expired)
 {
-	for (struct watch *w = stripe->watches; w; w = w->next) {
+	struct watch *w = watches_list(stripe->watches, key->hash);
+
+	for (; w; w = w->next) {
 		if (w->key.hash != key->hash ||
 		    !bytes_equal(w->key.bytes, key->bytes))
 			continue;
@@ -257,7 +259,7 @@ bool store_put(struct store *store, const struct key *key, struct bytes value,
 
 /* ---- watches ------------------------------------------------------------------ */
 
-void store_watch(struct store *store, struct watch *watch,
+bool store_watch(struct store *store, struct watch *watch,
 		 struct store_clock *clock)
 {
 	struct stripe *stripe = store_stripe(store, watch->key.hash);
@@ -265,18 +267,12 @@ void store_watch(struct store *store, struct watch *watch,
 		table_find(&stripe->table, watch->key.hash, watch->key.bytes);
 
 	watch->expired = entry && has_expired(*entry, clock);
-	watch->next = stripe->watches;
-	stripe->watches = watch;
+	return watches_add(&stripe->watches, watch);
 }
 
 void store_unwatch(struct store *store, struct watch *watch)
 {
-	struct stripe *stripe = store_stripe(store, watch->key.hash);
-	struct watch **link = &stripe->watches;
-
-	while (*link != watch)
-		link = &(*link)->next;
-	*link = watch->next;
+	watches_remove(&store_stripe(store, watch->key.hash)->watches, watch);
 }
 
 /* ---- figures ------------------------------------------------------------------ */

@@ -19,30 +19,10 @@
 #include <skua/sync.h>
 
 #include "bench/kv/store/table.h"
+#include "bench/kv/store/watches.h"
 
 #define STORE_STRIPES 1024u
 #define STORE_STEP    4096
-
-/* A key and its hash. */
-struct key {
-	struct bytes bytes;
-	uint64_t hash;
-};
-
-/**
- * struct watch - a key that a client watches
- * @next: the next one of the stripe
- * @touched: set by the first change of the key. A change happens under the lock of the
- *           stripe; the client reads it under that lock, or to give up early
- * @key: the bytes are the client's
- * @expired: the key had expired when the watch began, so that its removal is no change
- */
-struct watch {
-	struct watch *next;
-	bool *touched;
-	struct key key;
-	bool expired;
-};
 
 /**
  * struct stripe - a part of the keys
@@ -52,7 +32,7 @@ struct watch {
  * @changes: number of changes; store_flush() is one of each stripe that has had keys
  * @memory: bytes of the entries
  * @unsaid: the part of @memory that is not yet in the total
- * @watches: watched keys
+ * @watches: watched keys; NULL: none
  * @cursor: where the next sweep goes on
  */
 struct stripe {
@@ -61,7 +41,7 @@ struct stripe {
 	uint64_t expiring;
 	uint64_t changes;
 	int64_t memory, unsaid;
-	struct watch *watches;
+	struct watches *watches;
 	uint64_t cursor;
 } __attribute__((aligned(128)));
 
@@ -261,9 +241,11 @@ static inline void store_account(struct store *store, int64_t change)
 	__atomic_fetch_add(&store->memory, (uint64_t)change, __ATOMIC_RELAXED);
 }
 
-/* store_watch, store_unwatch - begin and end to watch a key */
-void store_watch(struct store *store, struct watch *watch,
+/* store_watch - begin to watch a key. Return: false: no memory */
+bool store_watch(struct store *store, struct watch *watch,
 		 struct store_clock *clock);
+
+/* store_unwatch - end to watch a key */
 void store_unwatch(struct store *store, struct watch *watch);
 
 /* store_sweep - remove some keys that have expired from a stripe. The stripe is not

@@ -67,13 +67,14 @@ static void free_entry(void *ctx, struct entry *entry)
 	entry_free(entry);
 }
 
-/* Tell clients that watch a key that exists. */
-static void touch_existing(struct stripe *stripe)
+/* Tell a client that watches a key that exists. */
+static void touch_existing(void *of, struct watch *watch)
 {
-	for (struct watch *w = stripe->watches; w; w = w->next)
-		if (table_find(&stripe->table, w->key.hash, w->key.bytes))
-			/* Relaxed: as in touch() of store.c. */
-			__atomic_store_n(w->touched, true, __ATOMIC_RELAXED);
+	const struct stripe *stripe = of;
+
+	if (table_find(&stripe->table, watch->key.hash, watch->key.bytes))
+		/* Relaxed: as in touch() of store.c. */
+		__atomic_store_n(watch->touched, true, __ATOMIC_RELAXED);
 }
 
 void store_flush(struct store *store, struct garbage *garbage)
@@ -86,7 +87,7 @@ void store_flush(struct store *store, struct garbage *garbage)
 		if (!stripe->table.buckets[0])
 			continue;
 		stripe->changes++;
-		touch_existing(stripe);
+		watches_each(stripe->watches, touch_existing, stripe);
 		/* Its bytes that are in the total. */
 		store_account(store, stripe->unsaid - stripe->memory);
 		stripe->memory = stripe->unsaid = 0;
