@@ -145,12 +145,40 @@ static enum resp_result begin_bulk(struct resp_parser *p, const char *data,
 	return RESP_COMMAND;
 }
 
+/* Take the arguments of less than 100 bytes that have come, as most have, while there are places
+ * for them. */
+static void take_short(struct resp_parser *p, const char *data, size_t size)
+{
+	size_t places = p->room - p->kept - p->argc, at = p->at, taken;
+
+	if (places > p->missing)
+		places = p->missing;
+	for (taken = 0; taken < places; taken++) {
+		const char *line = data + at;
+		size_t left = size - at, header;
+		int64_t bytes;
+
+		header = left && *line == '$' ? short_header(line, left, &bytes)
+					      : 0;
+		if (!header || left < header + (size_t)bytes + 2)
+			break;
+		p->argv[p->argc++] =
+			(struct bytes){ (const char *)(uintptr_t)(at + header),
+					(size_t)bytes };
+		at += header + (size_t)bytes + 2;
+	}
+	p->at = at;
+	p->missing -= taken;
+}
+
 static enum resp_result parse_array(struct resp_parser *p, const char *data,
 				    size_t size,
 				    const struct resp_limits *limits)
 {
 	enum resp_result result;
 
+	if (p->bulk < 0)
+		take_short(p, data, size);
 	while (p->missing > 0) {
 		if (p->bulk < 0) {
 			p->need = p->at + 1;
