@@ -39,9 +39,9 @@ struct frame_stacks {
 
 	struct free_frame {
 		free_frame *below;
-		size_t bytes; // of this one and those below it
 	};
 	free_frame *top[classes];
+	size_t room[classes]; // how many further frames each may keep
 	enum { unused, used, ended } state; // set by frame_cleaner
 };
 
@@ -52,11 +52,15 @@ struct frame_cleaner {
 	frame_cleaner() noexcept
 	{
 		frames.state = frame_stacks::used;
+		for (size_t i = 0; i < frame_stacks::classes; i++)
+			frames.room[i] = frame_stacks::kept_bytes /
+					 ((i + 1) * frame_stacks::step);
 	}
 	~frame_cleaner()
 	{
 		frames.state = frame_stacks::ended;
 		for (size_t i = 0; i < frame_stacks::classes; i++) {
+			frames.room[i] = 0;
 			while (frame_stacks::free_frame *frame =
 				       frames.top[i]) {
 				frames.top[i] = frame->below;
@@ -69,39 +73,61 @@ struct frame_cleaner {
 
 // Not inline: a fiber that waits between two calls may change its thread, and the compiler
 // would keep the address of a thread-local variable.
-[[gnu::noinline]] inline void *frame_new(size_t bytes)
+[[gnu::noinline]] inline void *frame_take(size_t size_class)
+{
+	frame_stacks::free_frame *const it = frames.top[size_class];
+
+	if (!it)
+		return ::operator new((size_class + 1) * frame_stacks::step,
+				      frame_stacks::alignment);
+	frames.top[size_class] = it->below;
+	frames.room[size_class]++;
+	return it;
+}
+
+inline void frame_keep(void *memory, size_t size_class) noexcept
+{
+	frames.room[size_class]--;
+	frames.top[size_class] = ::new (memory)
+		frame_stacks::free_frame{ frames.top[size_class] };
+}
+
+/* For a stack without room: that of a thread which has kept none yet. */
+[[gnu::noinline, gnu::cold]] inline void
+frame_keep_first(void *memory, size_t size_class) noexcept
+{
+	if (frames.state != frame_stacks::unused)
+		return ::operator delete(memory, frame_stacks::alignment);
+	static thread_local frame_cleaner cleaner;
+	static_cast<void>(&cleaner);
+	frame_keep(memory, size_class);
+}
+
+[[gnu::noinline]] inline void frame_give(void *memory,
+					 size_t size_class) noexcept
+{
+	if (frames.room[size_class] == 0)
+		return frame_keep_first(memory, size_class);
+	frame_keep(memory, size_class);
+}
+
+// Inline: the compiler knows the size of a frame, and so its class.
+inline void *frame_new(size_t bytes)
 {
 	const size_t size_class = (bytes - 1) / frame_stacks::step;
 
 	if (!SKUA_CPP_KEEPS_FRAMES || size_class >= frame_stacks::classes)
 		return ::operator new(bytes, frame_stacks::alignment);
-	frame_stacks::free_frame *&top = frames.top[size_class];
-	if (frame_stacks::free_frame *it = top) {
-		top = it->below;
-		return it;
-	}
-	return ::operator new((size_class + 1) * frame_stacks::step,
-			      frame_stacks::alignment);
+	return frame_take(size_class);
 }
 
-[[gnu::noinline]] inline void frame_delete(void *memory, size_t bytes) noexcept
+inline void frame_delete(void *memory, size_t bytes) noexcept
 {
 	const size_t size_class = (bytes - 1) / frame_stacks::step;
 
 	if (!SKUA_CPP_KEEPS_FRAMES || size_class >= frame_stacks::classes)
 		return ::operator delete(memory, frame_stacks::alignment);
-	frame_stacks::free_frame *&top = frames.top[size_class];
-	const size_t below = top ? top->bytes : 0;
-	if (below >= frame_stacks::kept_bytes ||
-	    frames.state == frame_stacks::ended)
-		return ::operator delete(memory, frame_stacks::alignment);
-	if (frames.state == frame_stacks::unused) {
-		static thread_local frame_cleaner cleaner;
-		static_cast<void>(&cleaner);
-	}
-	top = ::new (memory) frame_stacks::free_frame{
-		top, below + (size_class + 1) * frame_stacks::step
-	};
+	frame_give(memory, size_class);
 }
 
 } // namespace detail
