@@ -64,23 +64,26 @@ struct task_access;
 /* The wait that a task of the scheduler is in. */
 struct leaf {
 	// True: the wait is over. Called in each poll until then.
-	bool (*over)(leaf *self, skua_task *task) noexcept;
-	std::coroutine_handle<> waiter;
+	bool (*over)(const leaf *self, skua_task *task) noexcept;
+	skua_poll result; // of the poll that begins the wait
 };
+
+/* The wait of a task that has ended. */
+inline constexpr leaf ended = { nullptr, SKUA_DONE };
 
 /* The part that all coroutines have. The fields of a root count for a root alone. */
 struct promise_base {
-	node head = { nullptr, nullptr };
+	node head;
 	skua_task self;
 	promise_base *root;
 	std::coroutine_handle<> caller; // none: this is a root
-	// Of a root: the coroutine to resume; none: the poll is over.
+	// Of a root: the innermost coroutine, which waits, or is resumed next.
 	std::coroutine_handle<> next;
-	leaf *wait;
-	skua_poll result;
+	const leaf *wait = nullptr; // of a root; NULL: it runs
 
 	promise_base() noexcept // does not initialise what spawn() and co_await set
 	{
+		head.watcher = nullptr;
 	}
 	promise_base(const promise_base &) = delete;
 
@@ -101,31 +104,26 @@ struct promise_base {
 	void make_root(std::coroutine_handle<> coroutine) noexcept
 	{
 		root = this;
-		caller = nullptr;
 		next = coroutine;
-		wait = nullptr;
 		self = SKUA_TASK_INIT(poll);
-	}
-
-	void suspend(leaf *on, skua_poll why) noexcept
-	{
-		root->wait = on;
-		root->result = why;
 	}
 
 	// A loop, not a symmetric transfer: not every build turns that into a jump.
 	static skua_poll poll(skua_task *self) noexcept
 	{
 		auto *root = reinterpret_cast<promise_base *>(node::of(self));
-		if (leaf *wait = root->wait) {
+		const leaf *wait = root->wait;
+
+		if (wait) {
 			if (!wait->over(wait, self))
 				return SKUA_PENDING;
 			root->wait = nullptr;
-			root->next = wait->waiter;
 		}
-		while (root->next)
-			std::exchange(root->next, nullptr).resume();
-		return root->result;
+		do {
+			root->next.resume();
+			wait = root->wait;
+		} while (!wait);
+		return wait->result;
 	}
 };
 
@@ -138,10 +136,11 @@ struct final_awaiter {
 	void await_suspend(std::coroutine_handle<Promise> self) const noexcept
 	{
 		Promise &it = self.promise();
-		it.root->next = it.caller;
-		if (it.caller)
+		if (it.caller) {
+			it.root->next = it.caller;
 			return;
-		it.result = SKUA_DONE;
+		}
+		it.wait = &ended;
 		it.head.tell(it.out.error);
 	}
 	void await_resume() const noexcept
@@ -208,18 +207,19 @@ template <class Op> struct operation_awaiter : leaf {
 		code = op.poll(&root->self, &armed);
 		if (code != -EAGAIN)
 			return false;
-		waiter = self;
 		over = again;
-		root->suspend(this, SKUA_PENDING);
+		result = SKUA_PENDING;
+		root->wait = this;
 		return true;
 	}
 	decltype(auto) await_resume()
 	{
 		return op.finish(code);
 	}
-	static bool again(leaf *self, skua_task *task) noexcept
+	static bool again(const leaf *self, skua_task *task) noexcept
 	{
-		auto *it = static_cast<operation_awaiter *>(self);
+		auto *it = static_cast<operation_awaiter *>(
+			const_cast<leaf *>(self));
 		it->code = it->op.poll(task, &it->armed);
 		return it->code != -EAGAIN;
 	}
@@ -233,9 +233,9 @@ struct yield_awaiter : leaf {
 	template <class Promise>
 	void await_suspend(std::coroutine_handle<Promise> self) noexcept
 	{
-		waiter = self;
-		over = [](leaf *, skua_task *) noexcept { return true; };
-		self.promise().suspend(this, SKUA_YIELD);
+		over = [](const leaf *, skua_task *) noexcept { return true; };
+		result = SKUA_YIELD;
+		self.promise().root->wait = this;
 	}
 	void await_resume() const noexcept
 	{
@@ -323,7 +323,7 @@ template <class T> struct promise : promise_base, promise_result<T> {
 	{
 		this->out.error = std::current_exception();
 	}
-	static void destroy(node *self) noexcept
+	static void destroy(node *self)
 	{
 		coroutine::from_promise(
 			*static_cast<promise *>(

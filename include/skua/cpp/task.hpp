@@ -28,7 +28,7 @@ struct observer {
  * of them.
  */
 struct node {
-	void (*destroy)(node *self) noexcept;
+	void (*destroy)(node *self); // throws nothing
 	observer *watcher;
 
 	static node *of(skua_task *task) noexcept
