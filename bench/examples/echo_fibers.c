@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* echo_fibers.c - an echo server in 40 lines, with a fiber for each connection */
+/* echo_fibers.c [PORT] - an echo server in 40 lines, with a fiber for each connection */
 #include <skua/skua.h>
 
-#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 static void echo(void *arg)
 {
@@ -20,17 +19,18 @@ static void echo(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	struct skua_io listener, *io;
 	struct skua_runtime *rt;
+	struct skua_error err;
+	char address[64];
 
-	at.sin_port = htons((uint16_t)atoi(argc > 1 ? argv[1] : "7777"));
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 1024) ||
-	    skua_runtime_create(&rt, NULL, NULL) ||
-	    skua_io_attach(rt, fd, 0, &listener))
+	snprintf(address, sizeof(address), "127.0.0.1:%s",
+		 argc > 1 ? argv[1] : "7777");
+	if (skua_runtime_create(&rt, NULL, &err) ||
+	    skua_listen(rt, address, 0, 0, &listener, &err)) {
+		fprintf(stderr, "echo_fibers: %s\n", err.text);
 		return 1;
+	}
 	while ((io = (struct skua_io *)malloc(sizeof(*io))) &&
 	       !skua_io_accept(listener, io, NULL, NULL, SKUA_FOREVER_NS))
 		if (skua_fiber_spawn(rt, NULL, echo, io))

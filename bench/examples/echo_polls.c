@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * echo_polls.c - an echo server with a poll function for each connection
+ * echo_polls.c [PORT] - an echo server with a poll function for each connection
  *
  * The same server as echo_fibers.c. A poll must not wait: a call that would have to wait
  * returns -EAGAIN, and the poll ends with SKUA_PENDING. Therefore the connection keeps in
@@ -9,10 +9,8 @@
 #include <skua/skua.h>
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 /* A connection. The bytes from @sent to @received are still to be sent. */
 struct connection {
@@ -81,17 +79,18 @@ static void start(struct skua_runtime *rt, struct skua_io io)
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	struct skua_io listener, io;
 	struct skua_runtime *rt;
+	struct skua_error err;
+	char address[64];
 
-	at.sin_port = htons((uint16_t)atoi(argc > 1 ? argv[1] : "7777"));
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 1024) ||
-	    skua_runtime_create(&rt, NULL, NULL) ||
-	    skua_io_attach(rt, fd, 0, &listener))
-		return perror("echo_polls"), 1;
+	snprintf(address, sizeof(address), "127.0.0.1:%s",
+		 argc > 1 ? argv[1] : "7777");
+	if (skua_runtime_create(&rt, NULL, &err) ||
+	    skua_listen(rt, address, 0, 0, &listener, &err)) {
+		fprintf(stderr, "echo_polls: %s\n", err.text);
+		return 1;
+	}
 	while (!skua_io_accept(listener, &io, NULL, NULL, SKUA_FOREVER_NS))
 		start(rt, io);
 	return 1;
