@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // echo_coroutines.cpp - C++20: a server with a coroutine for each connection
+//
+//	c++ -std=c++20 -O2 -o echo_coroutines echo_coroutines.cpp $(pkg-config --cflags --libs skua)
 #include <skua/skua.hpp>
 
 #include <csignal>

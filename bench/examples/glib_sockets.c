@@ -9,6 +9,10 @@
  *
  * Pairs of fibers send a number to and fro through sockets. The last one quits the main
  * loop.
+ *
+ *	cc -O2 -o glib_sockets glib_sockets.c $(pkg-config --cflags --libs skua glib-2.0)
+ *
+ * GLib's Debian package is libglib2.0-dev.
  */
 #include <skua/skua.h>
 

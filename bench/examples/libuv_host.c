@@ -8,6 +8,10 @@
  * run between callbacks, on the same thread.
  *
  * Copy the part up to host_close() into your program.
+ *
+ *	cc -O2 -o libuv_host libuv_host.c $(pkg-config --cflags --libs skua libuv)
+ *
+ * libuv's Debian package is libuv1-dev.
  */
 #include <skua/skua.h>
 

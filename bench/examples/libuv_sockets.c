@@ -6,6 +6,10 @@
  * which is readable when a task, a timer or a socket of the runtime needs it. The loop
  * watches it, and drives the runtime for a turn. A fiber for each connection answers each
  * message with itself; the clients are ordinary handles of libuv.
+ *
+ *	cc -O2 -o libuv_sockets libuv_sockets.c $(pkg-config --cflags --libs skua libuv)
+ *
+ * libuv's Debian package is libuv1-dev.
  */
 #include <skua/skua.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // quotes.cpp - C++20: coroutines that race, share a channel, and are cancelled
+//
+//	c++ -std=c++20 -O2 -o quotes quotes.cpp $(pkg-config --cflags --libs skua)
 #include <skua/skua.hpp>
 
 #include <cstdio>

@@ -2,7 +2,11 @@
 /**
  * tls_server.c - an echo server with TLS by OpenSSL
  *
- *	example_tls_server PORT CERTIFICATE.pem KEY.pem
+ *	cc -O2 -o tls_server tls_server.c $(pkg-config --cflags --libs skua openssl)
+ *	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out cert.pem
+ *	./tls_server 7777 cert.pem key.pem
+ *
+ * OpenSSL's Debian packages are libssl-dev and openssl.
  *
  * OpenSSL makes its own calls on the socket. When one would block, OpenSSL says for what,
  * and the fiber waits for that (skua_io_wait()).
@@ -13,15 +17,12 @@
  */
 #include <skua/skua.h>
 
-#include <errno.h>
-#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #define MS      UINT64_C(1000000)
 #define IDLE_MS 60000
@@ -116,24 +117,12 @@ static bool tls_open(const char *certificate, const char *key)
 	return false;
 }
 
-static int listen_at(struct skua_runtime *rt, uint16_t port,
-		     struct skua_io *out)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	at.sin_port = htons(port);
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
-	    listen(fd, 1024))
-		return -errno;
-	return skua_io_attach(rt, fd, 0, out);
-}
-
 int main(int argc, char **argv)
 {
 	struct skua_io listener, *io;
 	struct skua_runtime *rt;
+	struct skua_error err;
+	char address[64];
 
 	if (argc != 4) {
 		fputs("Usage: tls_server PORT CERTIFICATE.pem KEY.pem\n",
@@ -141,10 +130,14 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN); /* OpenSSL writes with write() */
-	if (!tls_open(argv[2], argv[3]) ||
-	    skua_runtime_create(&rt, NULL, NULL) ||
-	    listen_at(rt, (uint16_t)atoi(argv[1]), &listener))
+	if (!tls_open(argv[2], argv[3]))
 		return 1;
+	snprintf(address, sizeof(address), "127.0.0.1:%s", argv[1]);
+	if (skua_runtime_create(&rt, NULL, &err) ||
+	    skua_listen(rt, address, 0, 0, &listener, &err)) {
+		fprintf(stderr, "tls_server: %s\n", err.text);
+		return 1;
+	}
 	while ((io = malloc(sizeof(*io))) &&
 	       !skua_io_accept(listener, io, NULL, NULL, SKUA_FOREVER_NS))
 		if (skua_fiber_spawn(rt, NULL, serve, io)) {

@@ -6,6 +6,7 @@
 # Installs the build into a folder, moves that elsewhere, and builds the
 # project in outside/ with it: by pkg-config and by find_package(), against
 # both libraries. Then with this tree by add_subdirectory(). Runs each program.
+# Compiles the examples that say how in their comments, as they say.
 # With PREFIX, uses a copy of that folder instead, and not the build or the tree.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
@@ -146,6 +147,24 @@ for kind in shared static; do
 done
 programs "$scratch" shared yes
 programs "$scratch" static no
+
+# --- the examples ---------------------------------------------------------------
+
+# In a copy of their folder, as a user has one; without those of libraries that are not here.
+examples=$prefix/share/doc/skua-doc/examples
+[[ ${1-} ]] || examples=bench/examples
+must 'the examples' cp -r "$examples" "$scratch/examples"
+tried=0
+while read -r command; do
+	read -ra modules < <(sed 's/.*pkg-config --cflags --libs \(.*\))$/\1/' <<<"$command")
+	if pkg-config --exists "${modules[@]}"; then
+		must 'an example' bash -c "cd '$scratch/examples' && $command"
+		tried=$((tried + 1))
+	else
+		echo "not compiled, because a library is not installed: $command"
+	fi
+done < <(sed -nE 's,^( \*|//)\t(cc |c\+\+ ),\2,p' "$scratch"/examples/*.c*)
+must 'the commands of examples' test "$tried" -gt 1
 
 # --- cmake ----------------------------------------------------------------------
 

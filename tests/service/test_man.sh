@@ -73,9 +73,9 @@ program()
 	sed -n '/^The whole program:$/,/^\.Ed$/p' "$1" | sed -e '1,2d' -e '$d' -e 's/\\e/\\/g'
 }
 expect 'skua_service(7)' diff <(program core/io/skua_service.7) \
-	<(tail -n +3 bench/examples/service.c)
+	<(sed -n '/^#include/,$p' bench/examples/service.c)
 expect 'skua_cpp(3)' diff <(program core/api/skua_cpp.3) \
-	<(tail -n +4 bench/examples/echo_coroutines.cpp)
+	<(sed -n '/^#include/,$p' bench/examples/echo_coroutines.cpp)
 
 mapfile -t variables < <(grep -ohE '"SKUA_[A-Z_]+"' core/config/config_env.c | tr -d '"' | sort -u)
 expect 'some variable' test "${#variables[@]}" -gt 10
