@@ -285,6 +285,9 @@ static struct top_rates rates(const struct area_counters *now,
 	double hits =
 		(double)figure_difference(now->lifo_hits, before->lifo_hits);
 
+	/* A hit is counted before its poll. */
+	if (hits > polled)
+		hits = polled;
 	return (struct top_rates){
 		.seconds = seconds,
 		.polls = polled / seconds,

@@ -32,12 +32,15 @@ static void add_time(struct table *table, bool known, uint64_t ns)
 
 static void add_lifo(struct table *table, const struct count_worker *worker)
 {
-	if (worker && worker->lifo_polls > 0)
-		table_add(table, "%.0f %%",
-			  100 * (double)worker->lifo_hits /
-				  (double)worker->lifo_polls);
-	else
+	uint64_t hits, polls = worker ? worker->lifo_polls : 0;
+
+	if (polls == 0) {
 		table_add(table, "-");
+		return;
+	}
+	/* A report between a hit and the end of its poll has the hit alone. */
+	hits = worker->lifo_hits < polls ? worker->lifo_hits : polls;
+	table_add(table, "%.0f %%", 100 * (double)hits / (double)polls);
 }
 
 static void add_cells(struct table *table, const struct count_worker *worker,
