@@ -72,6 +72,16 @@ mv log trace.log
 must grep -q '^serve ' trace.log
 must test -s service.perfetto
 
+# --- the commands of skua_service(7) --------------------------------------------
+
+zcat /usr/share/man/man7/skua_service.7.gz |
+	sed -n '/^To try it/,/^\.Ed/p' |
+	sed -e '1,/^\.Bd/d' -e '/^\.Ed/d' -e 's/^\\&//' -e 's/\\e/\\/g' -e 's/7777/7778/' >try.sh
+must grep -q service.c try.sh
+must bash -eo pipefail try.sh
+mv log try.log
+must diff <(printf 'h: %s\n' 1 2) <(grep '^h: ' try.log)
+
 # --- the command ----------------------------------------------------------------
 
 cat >busy.c <<'END'
