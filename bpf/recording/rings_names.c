@@ -37,6 +37,7 @@ int ring_write_names(struct rings *r, const struct ring *ring,
 						e->b);
 		else if (e->kind == EVENT_JOB_BEGIN ||
 			 e->kind == EVENT_RUN_BEGIN ||
+			 e->kind == EVENT_RUN_END ||
 			 e->kind == EVENT_HELP_BEGIN)
 			code = rings_write_name(r, TRACE_NAME_FUNCTION, e->a);
 		else if (e->kind == EVENT_WAIT || e->kind == EVENT_HELD ||

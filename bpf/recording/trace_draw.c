@@ -289,6 +289,7 @@ static void on_fork(struct player *p, const struct trace_event *e)
 		player_set_name(p, &mark, names[e->event.kind],
 				TRACE_NAME_FUNCTION, e->event.a);
 	mark.number = e->event.kind;
+	mark.function = e->event.a;
 	mark.thread = e->event.detail;
 	mark.place = (uint32_t)e->event.b;
 	mark_say_number(&mark, "thread", mark.thread);

@@ -62,6 +62,7 @@ struct trace_arg {
  *         area_wait_kind; of TRACE_REAP: the time of the look for events before; of
  *         TRACE_FORK: enum event_kind; of a job: the place of its victim
  * @thread, @place: of TRACE_FORK: the thread, and its place, or that of the victim
+ * @function: of TRACE_FORK: address of the function that the event names
  * @again: of TRACE_WAIT: the task goes on with its last wait for the object
  * @slept, @full: of TRACE_REAP: EVENT_REAP_...
  * @named: of TRACE_NEW_LABEL: the task has a label, which is @name
@@ -77,6 +78,7 @@ struct trace_mark {
 	uint64_t flow_out;
 	uint64_t waited_ns;
 	uint64_t number;
+	uint64_t function;
 	unsigned waited_on;
 	uint32_t thread, place;
 	bool waited;

@@ -413,7 +413,9 @@ int ledger_open(struct ledger *l, struct trace *trace)
 		if (stream->runtime < LEDGER_FORK_RUNTIMES)
 			l->forks.workers[stream->runtime]++;
 	}
-	code = trace_play(trace, &l->sink);
+	code = ledger_fork_seats_open(l);
+	if (code == 0)
+		code = trace_play(trace, &l->sink);
 	if (code == 0)
 		code = l->failed;
 	if (code)
@@ -444,6 +446,7 @@ void ledger_close(struct ledger *l)
 	free(l->io);
 	free(l->forks.callers);
 	free(l->forks.spans);
+	ledger_fork_seats_close(l);
 	addresses_free(&l->io_open);
 	addresses_free(&l->suspended);
 	addresses_free(&l->servers);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ledger_forks.c - finds the calls of skua_run() in the events (ledger_forks.h) */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "bpf/cli/grow.h"
 #include "bpf/why/ledger_parts.h"
@@ -40,7 +42,7 @@ void ledger_fork_add(struct ledger_fork_times *times, uint64_t ns)
 
 static bool waits(const struct ledger_fork_caller *caller)
 {
-	return caller->joins > caller->helps;
+	return caller->waits > caller->helps;
 }
 
 static void add_span(struct ledger *l, struct ledger_fork_caller *caller,
@@ -48,14 +50,13 @@ static void add_span(struct ledger *l, struct ledger_fork_caller *caller,
 {
 	struct ledger_forks *f = &l->forks;
 	uint32_t index = (uint32_t)(caller - f->callers);
-	unsigned busy = f->busy[caller->runtime];
 	const struct ledger_fork_span span = {
 		.from_ns = caller->since_ns,
 		.until_ns = until_ns,
 		.caller = index,
-		.part = waits(caller) ? LEDGER_FORK_JOIN
-			: busy > 0    ? LEDGER_FORK_TOGETHER
-				      : LEDGER_FORK_ALONE
+		.part = waits(caller)      ? LEDGER_FORK_JOIN
+			: caller->busy > 0 ? LEDGER_FORK_TOGETHER
+					   : LEDGER_FORK_ALONE
 	};
 
 	if (until_ns <= caller->since_ns)
@@ -67,31 +68,27 @@ static void add_span(struct ledger *l, struct ledger_fork_caller *caller,
 		f->spans[f->span_count++] = span;
 }
 
-/* Count the time of all open calls of a runtime up to @ns. */
-static void count_up_to(struct ledger *l, uint32_t runtime, uint64_t ns)
-{
-	for (size_t i = 0; i < l->forks.caller_count; i++)
-		if (l->forks.callers[i].depth > 0 &&
-		    l->forks.callers[i].runtime == runtime)
-			add_span(l, &l->forks.callers[i], ns);
-}
-
-static void end_join(struct ledger *l, const struct ledger_fork_caller *caller,
+static void end_join(struct ledger *l, struct ledger_fork_caller *caller,
 		     uint64_t ns)
 {
-	if (ns > caller->join_ns)
-		ledger_fork_add(&l->forks.joins, ns - caller->join_ns);
+	if (ns <= caller->join_ns)
+		return;
+	ledger_fork_add(&l->forks.joins, ns - caller->join_ns);
+	ledger_fork_add(&caller->joins, ns - caller->join_ns);
 }
 
 static void end_call(struct ledger *l, struct ledger_fork_caller *caller,
 		     uint64_t ns)
 {
+	uint64_t took_ns = ns > caller->began_ns ? ns - caller->began_ns : 0;
+
 	add_span(l, caller, ns);
 	if (waits(caller))
 		end_join(l, caller, ns);
-	caller->depth = caller->joins = caller->helps = 0;
-	ledger_fork_add(&l->forks.calls,
-			ns > caller->began_ns ? ns - caller->began_ns : 0);
+	caller->depth = caller->waits = caller->helps = 0;
+	caller->here = 0;
+	ledger_fork_add(&l->forks.calls, took_ns);
+	ledger_fork_add(&caller->calls, took_ns);
 }
 
 /* ---- callers ---------------------------------------------------------------- */
@@ -129,20 +126,29 @@ static struct ledger_fork_caller *add(struct ledger *l, uint32_t runtime,
 		l->failed = -ENOMEM;
 		return NULL;
 	}
-	f->callers[f->caller_count] =
-		(struct ledger_fork_caller){ .runtime = runtime,
-					     .thread = thread };
+	f->callers[f->caller_count] = (struct ledger_fork_caller){
+		.runtime = runtime, .thread = thread, .root = LEDGER_NOBODY
+	};
 	return &f->callers[f->caller_count++];
+}
+
+static void enter(const struct ledger *l, struct ledger_fork_caller *caller,
+		  uint32_t place)
+{
+	uint64_t bit = place_bit(l, caller->runtime, place);
+
+	caller->places |= bit;
+	caller->here |= bit;
 }
 
 static void begin_call(struct ledger *l, struct ledger_fork_caller *caller,
 		       uint32_t place, uint64_t ns)
 {
 	caller->depth = 1;
-	caller->joins = caller->helps = 0;
+	caller->waits = caller->helps = 0;
 	caller->since_ns = caller->began_ns = ns;
 	caller->place = place;
-	caller->places |= place_bit(l, caller->runtime, place);
+	enter(l, caller, place);
 }
 
 /* A thread is in a call of which the beginning was not recorded. */
@@ -174,6 +180,17 @@ static bool was_used(const struct ledger *l, uint32_t runtime, uint64_t bit)
 
 /* ---- events ------------------------------------------------------------------- */
 
+/* @function: its address */
+static void set_root(struct ledger *l, struct ledger_fork_caller *caller,
+		     uint64_t function)
+{
+	const char *name = trace_name(l->trace, TRACE_NAME_FUNCTION, function);
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, function);
+	caller->root = ledger_name(l, name ? name : text);
+}
+
 static void on_run_begin(struct ledger *l, const struct trace_mark *mark,
 			 struct ledger_fork_caller *caller)
 {
@@ -183,19 +200,25 @@ static void on_run_begin(struct ledger *l, const struct trace_mark *mark,
 		return;
 	if (caller->depth > 0) {
 		caller->depth++;
+		enter(l, caller, mark->place);
 		return;
 	}
 	begin_call(l, caller, mark->place, mark->ns);
+	set_root(l, caller, mark->function);
 	l->forks.apart += mark->place == EVENT_NO_PLACE;
 }
 
 static void on_run_end(struct ledger *l, const struct trace_mark *mark,
 		       struct ledger_fork_caller *caller)
 {
-	if (caller->depth > 1)
-		caller->depth--;
-	else
+	if (caller->root == LEDGER_NOBODY)
+		set_root(l, caller, mark->function);
+	if (caller->depth == 1) {
 		end_call(l, caller, mark->ns);
+		return;
+	}
+	caller->depth--;
+	caller->here &= ~place_bit(l, caller->runtime, mark->place);
 }
 
 /* The begin or end of a join or of help. */
@@ -206,17 +229,37 @@ static void on_wait(struct ledger *l, const struct trace_mark *mark,
 
 	add_span(l, caller, mark->ns);
 	if (mark->number == EVENT_JOIN_BEGIN)
-		caller->joins++;
+		caller->waits++;
 	else if (mark->number == EVENT_HELP_BEGIN)
 		caller->helps++;
-	else if (mark->number == EVENT_JOIN_END && caller->joins > 0)
-		caller->joins--;
+	else if (mark->number == EVENT_JOIN_END && caller->waits > 0)
+		caller->waits--;
 	else if (mark->number == EVENT_HELP_END && caller->helps > 0)
 		caller->helps--;
 	if (waited && !waits(caller))
 		end_join(l, caller, mark->ns);
 	else if (!waited)
 		caller->join_ns = mark->ns;
+}
+
+/* A thread begins or ends a job of another one, while it waits in a join. @caller: NULL: the
+ * thread is a worker */
+static void on_help(struct ledger *l, const struct trace_mark *mark,
+		    const struct ledger_fork_caller *caller)
+{
+	uint32_t runtime = runtime_of(l, mark->track);
+	uint32_t own =
+		is_worker(l, mark->track)
+			? trace_source(l->trace, mark->track)->stream.index
+		: caller ? caller->place
+			 : (uint32_t)EVENT_NO_PLACE;
+	struct ledger_fork_seat *seat = ledger_fork_seat(l, runtime, own);
+
+	if (mark->number == EVENT_HELP_BEGIN)
+		(void)ledger_fork_push(
+			seat, ledger_fork_owner(l, runtime, mark->place));
+	else if (mark->number == EVENT_HELP_END)
+		(void)ledger_fork_pop(seat);
 }
 
 void ledger_on_fork(struct ledger *l, const struct trace_mark *mark)
@@ -237,8 +280,11 @@ void ledger_on_fork(struct ledger *l, const struct trace_mark *mark)
 	}
 	/* The joins of workers belong to their jobs and polls. */
 	if (!caller || caller->depth == 0) {
-		if (is_worker(l, mark->track) && mark->number != EVENT_RUN_END)
+		if (is_worker(l, mark->track) &&
+		    mark->number != EVENT_RUN_END) {
+			on_help(l, mark, NULL);
 			return;
+		}
 		caller = infer_call(l, runtime, mark->thread, place);
 	}
 	if (!caller)
@@ -247,27 +293,53 @@ void ledger_on_fork(struct ledger *l, const struct trace_mark *mark)
 		on_run_end(l, mark, caller);
 	else
 		on_wait(l, mark, caller);
+	on_help(l, mark, caller);
+}
+
+/* A worker begins a job of a call, or ends one. */
+static void count_job(struct ledger *l, uint32_t owner,
+		      const struct trace_mark *mark, bool begins)
+{
+	struct ledger_fork_caller *caller;
+
+	if (owner == 0)
+		return;
+	caller = &l->forks.callers[owner - 1];
+	if (caller->depth > 0)
+		add_span(l, caller, begins ? mark->ns : mark->end_ns);
+	if (begins) {
+		caller->busy++;
+		return;
+	}
+	caller->busy--;
+	ledger_fork_add(&caller->jobs, mark->end_ns - mark->ns);
 }
 
 void ledger_fork_job(struct ledger *l, const struct trace_mark *mark,
 		     bool begins)
 {
 	uint32_t runtime = runtime_of(l, mark->track);
-	uint32_t place = (uint32_t)mark->number;
+	/* If its beginning was not recorded, nothing is known of its victim. */
+	uint32_t place = mark->partial ? (uint32_t)EVENT_NO_PLACE
+				       : (uint32_t)mark->number;
+	struct ledger_fork_seat *seat;
+	uint32_t owner;
 	uint64_t bit;
 
 	if (runtime >= LEDGER_FORK_RUNTIMES)
 		return;
-	bit = begins && !mark->partial ? place_bit(l, runtime, place) : 0;
+	seat = ledger_fork_seat(
+		l, runtime, trace_source(l->trace, mark->track)->stream.index);
+	if (!begins) {
+		ledger_fork_add(&l->forks.jobs, mark->end_ns - mark->ns);
+		count_job(l, ledger_fork_pop(seat), mark, false);
+		return;
+	}
+	bit = place_bit(l, runtime, place);
 	if (bit && !was_used(l, runtime, bit))
 		infer_call(l, runtime, 0, place);
-	count_up_to(l, runtime, begins ? mark->ns : mark->end_ns);
-	if (!begins)
-		ledger_fork_add(&l->forks.jobs, mark->end_ns - mark->ns);
-	if (begins)
-		l->forks.busy[runtime]++;
-	else if (l->forks.busy[runtime] > 0)
-		l->forks.busy[runtime]--;
+	owner = ledger_fork_push(seat, ledger_fork_owner(l, runtime, place));
+	count_job(l, owner, mark, true);
 }
 
 void ledger_fork_gap(struct ledger *l, uint64_t ns)

@@ -5,7 +5,10 @@
  * Events tell when a thread calls skua_run(), when it waits in a join for a job that another
  * thread has taken, and when workers run jobs that they have taken. No event tells that a job
  * was forked: a fork that nobody notices costs a few instructions. So a caller is alone in the
- * time in which no worker of its runtime runs a job, whether there were jobs to take or not.
+ * time in which no worker runs a job of its call, whether there were jobs to take or not.
+ *
+ * A job belongs to the call in which it was forked. Its victim tells which one: the thread that
+ * called, or a thread that runs a job of that call itself (ledger_fork_seats.c).
  *
  * A call that began before the recording is known from the first job that was taken from its
  * thread, from the first join that waited, or from its end.
@@ -19,8 +22,8 @@
 
 /* Each nanosecond of a call belongs to one part. */
 enum ledger_fork_part {
-	LEDGER_FORK_ALONE,    /* the caller ran, and no worker ran a job */
-	LEDGER_FORK_TOGETHER, /* the caller ran, and workers ran jobs */
+	LEDGER_FORK_ALONE, /* the caller ran, and no worker ran a job of it */
+	LEDGER_FORK_TOGETHER, /* the caller ran, and workers ran jobs of it */
 	LEDGER_FORK_JOIN, /* the caller waited in a join, and helped nobody */
 	LEDGER_FORK_PREEMPTED, /* it could have run on, but another thread had its CPU */
 	LEDGER_FORK_BLOCKED, /* it slept in the kernel outside of a join, or was stopped */
@@ -49,17 +52,23 @@ struct ledger_fork_times {
 /**
  * struct ledger_fork_caller - a thread that calls skua_run()
  * @thread: 0: not known yet
- * @places: bits of the places in which it has been, from the first one of outside threads
+ * @root: name of the function that it called last; LEDGER_NOBODY: not known
+ * @places: bits of the places in which it has been, from the first one of outside threads;
+ * @here: of those in which it is
  * @depth: number of calls, within each other, that go on
- * @joins, @helps: number of joins that wait, and of jobs that it runs meanwhile
+ * @waits, @helps: number of joins that wait, and of jobs that it runs meanwhile
  * @since_ns: its time is counted up to then; @began_ns: when the outermost call began;
  * @join_ns: since when it has waited without a break
+ * @busy: number of jobs of its call that workers run
+ * @calls, @joins, @jobs, @parts: as in struct ledger_forks, of this caller alone
  */
 struct ledger_fork_caller {
-	uint32_t runtime, thread, place;
-	uint64_t places;
-	unsigned depth, joins, helps;
+	uint32_t runtime, thread, place, root;
+	uint64_t places, here;
+	unsigned depth, waits, helps, busy;
 	uint64_t since_ns, began_ns, join_ns;
+	struct ledger_fork_times calls, jobs, joins;
+	uint64_t parts[LEDGER_FORK_PARTS];
 };
 
 /* A time of a call. @part: LEDGER_FORK_ALONE, TOGETHER or JOIN, before switches are regarded. */
@@ -70,8 +79,21 @@ struct ledger_fork_span {
 };
 
 /**
+ * struct ledger_fork_seat - a place of the team, and the jobs that its thread runs
+ * @owners: index + 1 of the callers to whose calls these belong, the innermost last; 0: not
+ *          known
+ * @depth: number of these jobs; of those beyond LEDGER_FORK_DEEPEST no owner is known
+ * @track: of a worker
+ */
+#define LEDGER_FORK_DEEPEST 16u
+struct ledger_fork_seat {
+	uint32_t owners[LEDGER_FORK_DEEPEST];
+	uint32_t depth, track;
+};
+
+/**
  * struct ledger_forks - the calls of skua_run() of a recording
- * @workers: number of workers of each runtime; @busy: of those that run jobs
+ * @workers: number of workers of each runtime; @seats: of these, by index
  * @known_ns: events are whole from this time on
  * @calls: those that ended or go on at the end, without calls within calls; @unseen: how many
  *         of them began before the recording; @apart: how many had no place in the team
@@ -89,7 +111,7 @@ struct ledger_forks {
 	struct ledger_fork_span *spans;
 	size_t span_count, span_room;
 	uint32_t workers[LEDGER_FORK_RUNTIMES];
-	unsigned busy[LEDGER_FORK_RUNTIMES];
+	struct ledger_fork_seat *seats[LEDGER_FORK_RUNTIMES];
 	uint64_t known_ns;
 
 	struct ledger_fork_times calls, jobs, joins, took;

@@ -46,9 +46,10 @@ static unsigned part_of_caller(uint32_t part, enum offcpu_kind off)
 
 static void split_caller(struct ledger *l, const struct ledger_fork_span *span)
 {
-	uint32_t thread = l->forks.callers[span->caller].thread;
-	struct offcpu_look look =
-		offcpu_look(trace_offcpu(l->trace), thread, span->from_ns);
+	struct ledger_fork_caller *caller = &l->forks.callers[span->caller];
+	struct offcpu_look look = offcpu_look(trace_offcpu(l->trace),
+					      caller->thread, span->from_ns);
+	unsigned part;
 	uint64_t end;
 
 	for (uint64_t ns = span->from_ns; ns < span->until_ns; ns = end) {
@@ -57,7 +58,9 @@ static void split_caller(struct ledger *l, const struct ledger_fork_span *span)
 
 		if (end > span->until_ns)
 			end = span->until_ns;
-		l->forks.parts[part_of_caller(span->part, kind)] += end - ns;
+		part = part_of_caller(span->part, kind);
+		l->forks.parts[part] += end - ns;
+		caller->parts[part] += end - ns;
 	}
 }
 

@@ -152,7 +152,28 @@ void ledger_io_polled(struct ledger *ledger, uint64_t task);
 /* ledger_io_stop - after the last event */
 void ledger_io_stop(struct ledger *ledger);
 
-/* ---- calls of skua_run() (ledger_forks.c, ledger_forks_judge.c) ---------------- */
+/* ---- calls of skua_run() (ledger_forks.c, ledger_forks_judge.c,
+ * ledger_fork_seats.c) ---------------------------------------------------------- */
+
+/* ledger_fork_seats_open - make the seats of all runtimes. Return: 0; -ENOMEM. The caller
+ * closes them in any case */
+int ledger_fork_seats_open(struct ledger *ledger);
+void ledger_fork_seats_close(struct ledger *ledger);
+
+/* ledger_fork_seat - return the seat of a place; NULL: the place is impossible */
+struct ledger_fork_seat *ledger_fork_seat(const struct ledger *ledger,
+					  uint32_t runtime, uint32_t place);
+
+/* ledger_fork_owner - return index + 1 of the caller to whose call a job belongs that is taken
+ * from a place now; 0: it is not known, or the job is of a task */
+uint32_t ledger_fork_owner(const struct ledger *ledger, uint32_t runtime,
+			   uint32_t place);
+
+/* ledger_fork_push - note that the thread in @seat begins a job of that owner; @seat may be
+ * NULL. ledger_fork_pop - note that it ends. Return, both: its owner; 0: it is not known, or
+ * there is no room to note it */
+uint32_t ledger_fork_push(struct ledger_fork_seat *seat, uint32_t owner);
+uint32_t ledger_fork_pop(struct ledger_fork_seat *seat);
 
 void ledger_on_fork(struct ledger *ledger, const struct trace_mark *mark);
 

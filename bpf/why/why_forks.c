@@ -7,6 +7,9 @@
 
 /* Smaller shares are left out. */
 #define SHOWN 0.005
+/* Further callers are counted; in JSON they are left out. */
+#define SHOWN_CALLERS 8u
+#define JSON_CALLERS  64u
 
 static uint64_t sum(const uint64_t *parts, unsigned count)
 {
@@ -88,6 +91,84 @@ static void print_wakes(FILE *file, const struct ledger_forks *f)
 	fputc('\n', file);
 }
 
+/* ---- callers ------------------------------------------------------------------ */
+
+static uint64_t time_of(const struct ledger_fork_caller *caller)
+{
+	return sum(caller->parts, LEDGER_FORK_PARTS);
+}
+
+/* Collect the callers with the longest times, the longest first. Return: their number, at most
+ * @room */
+static unsigned rank_callers(const struct ledger_forks *f,
+			     const struct ledger_fork_caller **out,
+			     unsigned room)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < f->caller_count; i++) {
+		const struct ledger_fork_caller *caller = &f->callers[i];
+		unsigned at = count < room ? count++ : room;
+
+		for (; at > 0 && time_of(out[at - 1]) < time_of(caller); at--)
+			if (at < room)
+				out[at] = out[at - 1];
+		if (at < room)
+			out[at] = caller;
+	}
+	return count;
+}
+
+/* Write the name of a caller, as "thread 7 in total", to @text. */
+#define CALLER_TEXT (TRACE_TEXT + 32)
+static void name_caller(const struct why *why,
+			const struct ledger_fork_caller *caller, char *text)
+{
+	int used = caller->thread
+			   ? snprintf(text, CALLER_TEXT, "thread %u",
+				      caller->thread)
+			   : snprintf(text, CALLER_TEXT, "an unknown thread");
+
+	if (caller->root != LEDGER_NOBODY)
+		snprintf(text + used, (size_t)(CALLER_TEXT - used), " in %s",
+			 why->ledger.names[caller->root]);
+}
+
+static void print_caller(FILE *file, const struct why *why,
+			 const struct ledger_fork_caller *caller)
+{
+	char who[CALLER_TEXT], count[32], time[32], jobs[32];
+
+	name_caller(why, caller, who);
+	fprintf(file, "    %s: %s call%s, %s; workers took %s job%s\n        ",
+		who, text_count(count, caller->calls.count),
+		caller->calls.count == 1 ? "" : "s",
+		text_time(time, (double)caller->calls.ns),
+		text_count(jobs, caller->jobs.count),
+		caller->jobs.count == 1 ? "" : "s");
+	print_shares(file, caller->parts, LEDGER_FORK_PARTS,
+		     ledger_fork_part_name);
+}
+
+/* A single caller has no figures of its own: they are those of all. */
+static void print_callers(FILE *file, const struct why *why)
+{
+	const struct ledger_forks *f = &why->ledger.forks;
+	const struct ledger_fork_caller *callers[SHOWN_CALLERS];
+	unsigned count = rank_callers(f, callers, SHOWN_CALLERS);
+	char who[CALLER_TEXT];
+
+	if (count == 1) {
+		name_caller(why, callers[0], who);
+		fprintf(file, "    caller: %s\n", who);
+	}
+	for (unsigned i = 0; count > 1 && i < count; i++)
+		print_caller(file, why, callers[i]);
+	if (f->caller_count > count)
+		fprintf(file, "    and %zu callers with shorter times\n",
+			f->caller_count - count);
+}
+
 static void print_calls(FILE *file, const struct ledger_forks *f)
 {
 	char count[32], time[32];
@@ -119,12 +200,31 @@ void why_print_forks(FILE *file, const struct why *why)
 	print_calls(file, f);
 	fputs("    callers: ", file);
 	print_shares(file, f->parts, LEDGER_FORK_PARTS, ledger_fork_part_name);
+	print_callers(file, why);
 	print_workers(file, "while callers were alone", f->alone);
 	print_workers(file, "in the rest of that time", f->rest);
 	print_times(file, "jobs that workers took", &f->jobs);
 	print_times(file, "waits of callers at joins", &f->joins);
 	print_wakes(file, f);
 	fputc('\n', file);
+}
+
+/* Name the caller in a verdict about all of them; nothing if there is one. */
+static void add_caller(const struct why *why, unsigned part, char *text,
+		       size_t bytes)
+{
+	const struct ledger_forks *f = &why->ledger.forks;
+	const struct ledger_fork_caller *most = &f->callers[0];
+	char who[CALLER_TEXT];
+
+	if (f->caller_count < 2)
+		return;
+	for (size_t i = 1; i < f->caller_count; i++)
+		if (f->callers[i].parts[part] > most->parts[part])
+			most = &f->callers[i];
+	name_caller(why, most, who);
+	snprintf(text, bytes, "; %.0f %% of that was of %s",
+		 100 * (double)most->parts[part] / (double)f->parts[part], who);
 }
 
 bool why_forks_verdict(const struct why *why, char *text, size_t bytes)
@@ -147,10 +247,11 @@ bool why_forks_verdict(const struct why *why, char *text, size_t bytes)
 			ledger_fork_part_name(most),
 			100 * (double)f->parts[most] / (double)all);
 	if (most == LEDGER_FORK_ALONE && alone > 0)
-		snprintf(text + used, bytes - (size_t)used,
-			 "; workers were %s for %.0f %% of that",
-			 ledger_fork_worker_name(did),
-			 100 * (double)f->alone[did] / (double)alone);
+		used += snprintf(text + used, bytes - (size_t)used,
+				 "; workers were %s for %.0f %% of that",
+				 ledger_fork_worker_name(did),
+				 100 * (double)f->alone[did] / (double)alone);
+	add_caller(why, most, text + used, bytes - (size_t)used);
 	return true;
 }
 
@@ -182,6 +283,39 @@ static void set_times(json_t *object, const char *key,
 	json_object_set_new(object, key, to);
 }
 
+static json_t *caller_json(const struct why *why,
+			   const struct ledger_fork_caller *caller)
+{
+	json_t *object = json_object();
+
+	json_set_count(object, "thread", caller->thread);
+	json_set_count(object, "runtime", caller->runtime);
+	json_object_set_new(
+		object, "function",
+		caller->root == LEDGER_NOBODY
+			? json_null()
+			: json_string(why->ledger.names[caller->root]));
+	set_times(object, "calls", &caller->calls);
+	set_parts(object, "parts_ns", caller->parts, LEDGER_FORK_PARTS,
+		  ledger_fork_part_name);
+	set_times(object, "jobs", &caller->jobs);
+	set_times(object, "joins", &caller->joins);
+	return object;
+}
+
+/* Those with the longest times, the longest first. */
+static json_t *callers_json(const struct why *why)
+{
+	const struct ledger_fork_caller *callers[JSON_CALLERS];
+	unsigned count =
+		rank_callers(&why->ledger.forks, callers, JSON_CALLERS);
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(array, caller_json(why, callers[i]));
+	return array;
+}
+
 json_t *why_forks_json(const struct why *why)
 {
 	const struct ledger_forks *f = &why->ledger.forks;
@@ -205,5 +339,7 @@ json_t *why_forks_json(const struct why *why)
 	set_times(object, "joins", &f->joins);
 	set_times(object, "took_job", &f->took);
 	json_set_count(object, "woken_in_vain", f->in_vain);
+	json_set_count(object, "caller_count", f->caller_count);
+	json_object_set_new(object, "callers", callers_json(why));
 	return object;
 }

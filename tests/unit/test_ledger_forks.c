@@ -236,6 +236,83 @@ TEST(forks__events_lost__figures_not_exact)
 	assert_int_equal(f->ledger.forks.unseen, 1);
 }
 
+static const struct ledger_fork_caller *caller(const struct ledger_forks *f,
+					       uint32_t thread)
+{
+	for (size_t i = 0; i < f->caller_count; i++)
+		if (f->callers[i].thread == thread)
+			return &f->callers[i];
+	fail_msg("thread %u is no caller", thread);
+	return NULL;
+}
+
+static void caller_is(const struct ledger_fork_caller *caller, uint64_t alone,
+		      uint64_t together, uint64_t join, uint64_t jobs)
+{
+	assert_int_equal(caller->parts[LEDGER_FORK_ALONE], alone);
+	assert_int_equal(caller->parts[LEDGER_FORK_TOGETHER], together);
+	assert_int_equal(caller->parts[LEDGER_FORK_JOIN], join);
+	assert_int_equal(caller->jobs.count, jobs);
+}
+
+/* A second caller, in the place after that of the first one. */
+#define SECOND (CALLER + 1)
+static void second_notes(struct file *f, uint64_t ns, enum event_kind kind)
+{
+	note(f, 2, ns, kind, ROOT + 8, PLACE + 1, SECOND, 0);
+}
+
+/* Workers run jobs of the first caller only; one of them took its job from the other one. */
+TEST(forks__two_callers__each_has_its_own_times)
+{
+	struct file *f = *state;
+	const struct ledger_forks *it;
+
+	trace_write_name(&f->writer, TRACE_NAME_FUNCTION, ROOT + 8, "second");
+	clock_at(f, 100);
+	fork_note(f, 1000, EVENT_RUN_BEGIN);
+	second_notes(f, 1500, EVENT_RUN_BEGIN);
+	note(f, 0, 2000, EVENT_JOB_BEGIN, FORK, 0, 0, PLACE);
+	job(f, 1, 2500, 4000, 0);
+	note(f, 0, 3000, EVENT_JOB_END, 0, 0, 0, 0);
+	fork_note(f, 3500, EVENT_JOIN_BEGIN);
+	fork_note(f, 4100, EVENT_JOIN_END);
+	fork_note(f, 5000, EVENT_RUN_END);
+	second_notes(f, 6000, EVENT_RUN_END);
+	it = forks(f);
+	assert_int_equal(it->calls.count, 2);
+	caller_is(caller(it, CALLER), 1000 + 900, 1500, 600, 2);
+	caller_is(caller(it, SECOND), 4500, 0, 0, 0);
+	assert_int_equal(caller(it, CALLER)->calls.ns, 4000);
+	assert_int_equal(caller(it, CALLER)->joins.ns, 600);
+	assert_int_equal(caller(it, SECOND)->calls.ns, 4500);
+	assert_string_equal(f->ledger.names[caller(it, SECOND)->root],
+			    "second");
+}
+
+/* While it waits in a join, a caller runs a job of the other one, of which a worker takes a
+ * part from it. */
+TEST(forks__caller_helps_another__job_belongs_to_that)
+{
+	struct file *f = *state;
+	const struct ledger_forks *it;
+
+	clock_at(f, 100);
+	fork_note(f, 1000, EVENT_RUN_BEGIN);
+	second_notes(f, 1000, EVENT_RUN_BEGIN);
+	fork_note(f, 2000, EVENT_JOIN_BEGIN);
+	note(f, 2, 2100, EVENT_HELP_BEGIN, ROOT, PLACE + 1, CALLER, 0);
+	job(f, 0, 2500, 2700, PLACE);
+	note(f, 2, 3000, EVENT_HELP_END, 0, PLACE + 1, CALLER, 0);
+	fork_note(f, 3100, EVENT_JOIN_END);
+	job(f, 0, 3500, 3600, PLACE);
+	fork_note(f, 5000, EVENT_RUN_END);
+	second_notes(f, 5000, EVENT_RUN_END);
+	it = forks(f);
+	caller_is(caller(it, CALLER), 1000 + 900 + 1900 - 100, 100, 200, 1);
+	caller_is(caller(it, SECOND), 4000 - 200, 200, 0, 1);
+}
+
 /* Events of a hostile program, in any order. */
 TEST(forks__nonsense__bounded)
 {
