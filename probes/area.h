@@ -161,6 +161,21 @@ struct area_runtime {
 	/* Address of a word: the number of accepts that failed because descriptors or
 	 * memory were exhausted, and were tried again. Writers: any threads. */
 	uint64_t accepts_delayed;
+
+	/* The calls of skua_run() that go on now: the address of the first of calls_count
+	 * structs struct area_call, which are calls_bytes apart, one for each place of
+	 * outside threads (EVENT_JOB_BEGIN). A call without a place is not among them. */
+	uint64_t calls;
+	uint32_t calls_count;
+	uint32_t calls_bytes;
+};
+
+/* A call of skua_run(). Writers: the thread that calls. Read it twice, until both reads
+ * agree. */
+struct area_call {
+	uint64_t tid;      /* gettid(); 0: there is no call. Written last */
+	uint64_t since_ns; /* when it began, of CLOCK_MONOTONIC */
+	uint64_t root;     /* address of its function */
 };
 
 /* Bits of the words of a descriptor. */

@@ -179,6 +179,11 @@ int trace_write_before(struct trace_writer *w,
 	return put_chunk(w, TRACE_BEFORE, before, sizeof(*before), NULL, 0);
 }
 
+int trace_write_call(struct trace_writer *w, const struct trace_call *call)
+{
+	return put_chunk(w, TRACE_CALL, call, sizeof(*call), NULL, 0);
+}
+
 int trace_write_end(struct trace_writer *w, enum trace_reason reason)
 {
 	struct trace_end end = { .stop = trace_now(), .reason = reason };

@@ -30,6 +30,7 @@ enum trace_kind {
 	TRACE_SWITCHES, /* struct trace_switches, and then the switches */
 	TRACE_BEFORE, /* struct trace_before; the last one of a stream is valid */
 	TRACE_ORIGIN, /* struct trace_origin, at most once, before the streams */
+	TRACE_CALL,   /* struct trace_call */
 };
 
 struct trace_header {
@@ -162,6 +163,18 @@ struct trace_before {
 	uint32_t stream;
 };
 
+/* A call of skua_run() of which the file may have no event of the begin. It began at @from_ns,
+ * and the command saw it last at @until_ns, times of CLOCK_MONOTONIC. */
+struct trace_call {
+	uint64_t from_ns;
+	uint64_t until_ns;
+	uint64_t root; /* its function */
+	uint32_t tid;  /* as in EVENT_RUN_BEGIN, as is the place */
+	uint32_t place;
+	uint32_t stream; /* of the outside threads of its runtime */
+	uint32_t reserved;
+};
+
 enum trace_reason {
 	TRACE_FINISHED,
 	TRACE_ENDED, /* the process ended, or executed another program */
@@ -214,6 +227,7 @@ int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 		       const struct event *events, uint32_t count);
 int trace_write_before(struct trace_writer *w,
 		       const struct trace_before *before);
+int trace_write_call(struct trace_writer *w, const struct trace_call *call);
 int trace_write_end(struct trace_writer *w, enum trace_reason reason);
 
 /* trace_write_switches - write up to TRACE_SWITCHES_MAX switches; the rest is left out */

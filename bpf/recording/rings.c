@@ -8,7 +8,7 @@
 
 #define MAX_ATTEMPTS 8u
 
-/* ---- polls that began before the recording ---------------------------------- */
+/* ---- polls and calls that began before the recording ------------------------- */
 
 static void begin_before(struct rings *r)
 {
@@ -16,18 +16,40 @@ static void begin_before(struct rings *r)
 		struct ring *ring = &r->rings[i];
 		const struct target_runtime *runtime = ring_runtime(r, ring);
 
-		if (runtime && ring->what.stream.index != TRACE_OUTSIDE)
+		if (runtime && ring->calls)
+			open_calls_begin(ring->calls, r->target, runtime,
+					 ring->what.stream.id);
+		else if (runtime)
 			open_poll_begin(&ring->before, r->target, runtime,
 					ring->what.stream.index,
 					ring->what.stream.id);
 	}
 }
 
-static void look_before(struct rings *r, struct ring *ring)
+static void look_before(struct rings *r, struct ring *ring, bool last)
 {
+	if (ring->calls)
+		open_calls_check(ring->calls, r->target, ring_runtime(r, ring),
+				 ring->what.stream.id, last);
 	if (ring->before.open)
 		open_poll_check(&ring->before, r->target, ring_runtime(r, ring),
 				ring->what.stream.index);
+}
+
+static int write_calls(struct rings *r, const struct open_calls *calls)
+{
+	int code = 0;
+
+	for (unsigned i = 0; code == 0 && i < AREA_EXTERNALS; i++) {
+		const struct trace_call *seen = &calls->calls[i].seen;
+
+		if (seen->until_ns == 0)
+			continue;
+		code = rings_write_name(r, TRACE_NAME_FUNCTION, seen->root);
+		if (code == 0)
+			code = trace_write_call(r->writer, seen);
+	}
+	return code;
 }
 
 int rings_finish(struct rings *r)
@@ -37,7 +59,9 @@ int rings_finish(struct rings *r)
 	for (unsigned i = 0; code == 0 && i < r->count; i++) {
 		const struct trace_before *seen = &r->rings[i].before.seen;
 
-		if (seen->until_ns == 0)
+		if (r->rings[i].calls)
+			code = write_calls(r, r->rings[i].calls);
+		if (code || seen->until_ns == 0)
 			continue;
 		code = rings_write_name(r, rings_name_kind(seen->detail),
 					seen->name);
@@ -57,7 +81,7 @@ int rings_copy(struct rings *r, bool last, double *fullest)
 
 		if (code)
 			return code;
-		look_before(r, &r->rings[i]);
+		look_before(r, &r->rings[i], last);
 		if (!r->rings[i].ended)
 			code = ring_copy(r, &r->rings[i], last, fullest);
 		/* The ring's runtime has ended, or another one has started. */
@@ -152,6 +176,8 @@ void rings_close(struct rings *r)
 		return;
 	addresses_free(&r->names);
 	object_names_free(&r->objects);
+	for (unsigned i = 0; i < r->count; i++)
+		free(r->rings[i].calls);
 	free(r->rings);
 	free(r->events);
 	free(r->again);

@@ -94,7 +94,8 @@ int rings_extend(struct rings *rings, uint64_t ns);
  */
 int rings_copy(struct rings *rings, bool last, double *fullest);
 
-/* rings_finish - write the known data of polls that began before the recording.
+/* rings_finish - write the known data of polls and calls that began before the
+ * recording.
  * Return: 0; -ENOMEM; -EINTR; the writer's error */
 int rings_finish(struct rings *rings);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rings_find.c - finds the rings of the runtimes of a process */
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "bpf/cli/grow.h"
 #include "bpf/recording/rings_parts.h"
@@ -36,6 +37,9 @@ static int add_outside(struct rings *r, const struct target_runtime *runtime)
 		return 0;
 	ring = add_ring(r, runtime);
 	if (!ring)
+		return -ENOMEM;
+	ring->calls = calloc(1, sizeof(*ring->calls));
+	if (!ring->calls)
 		return -ENOMEM;
 	ring->words = runtime->address + offsetof(struct area_runtime, ring);
 	ring->head =

@@ -9,6 +9,7 @@
 
 #include "bpf/recording/addresses.h"
 #include "bpf/recording/object_names.h"
+#include "bpf/recording/open_calls.h"
 #include "bpf/recording/open_polls.h"
 #include "bpf/recording/rings.h"
 #include "bpf/recording/trace_file.h"
@@ -26,10 +27,11 @@ struct ring {
 	uint64_t head;
 	uint64_t error; /* 0: it has no error word */
 	struct open_poll before;
-	uint64_t next; /* number of the next event to read */
-	bool begun;    /* next is valid */
-	bool old;      /* it may have events from before rings_open() */
-	bool ended;    /* its runtime has ended */
+	struct open_calls *calls; /* of outside threads; NULL: of a worker */
+	uint64_t next;            /* number of the next event to read */
+	bool begun;               /* next is valid */
+	bool old;   /* it may have events from before rings_open() */
+	bool ended; /* its runtime has ended */
 };
 
 struct rings {

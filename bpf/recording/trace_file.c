@@ -16,7 +16,9 @@
 #include "bpf/recording/trace_parts.h"
 
 /* skua record writes at most this many names. */
-#define NAMES     65536u
+#define NAMES 65536u
+/* More calls than are ever in places of outside threads. */
+#define CALLS     65536u
 #define NO_SOURCE UINT32_MAX
 #define LEFT_OUT  (UINT32_MAX - 1)
 
@@ -106,6 +108,24 @@ static int take_before(struct trace *t, uint64_t at, uint32_t bytes)
 	if (source && before.from_ns < before.until_ns)
 		source->what.before = before;
 	return code;
+}
+
+static int take_call(struct trace *t, uint64_t at, uint32_t bytes)
+{
+	struct trace_call call = { 0 };
+	int code = look_at_chunk(t, at, bytes, &call, sizeof(call));
+	const struct trace_track *source = code == 0 && bytes >= sizeof(call)
+						   ? find_source(t, call.stream)
+						   : NULL;
+
+	if (!source || call.from_ns >= call.until_ns || call.tid == 0 ||
+	    t->call_count == CALLS)
+		return code;
+	if (!grow(&t->calls, sizeof(*t->calls), t->call_count, &t->call_room))
+		return -ENOMEM;
+	call.stream = (uint32_t)(source - t->sources);
+	t->calls[t->call_count++] = call;
+	return 0;
 }
 
 static int take_name(struct trace *t, uint64_t at, uint32_t bytes)
@@ -241,6 +261,8 @@ static int take_chunk(struct trace *t, const struct trace_chunk *chunk,
 		return take_switches(t, at, chunk->bytes);
 	case TRACE_BEFORE:
 		return take_before(t, at, chunk->bytes);
+	case TRACE_CALL:
+		return take_call(t, at, chunk->bytes);
 	default:
 		return 0;
 	}
@@ -448,6 +470,7 @@ void trace_close(struct trace *t)
 	free(t->window);
 	free(t->by_id);
 	free(t->names);
+	free(t->calls);
 	free(t->heap);
 	offcpu_free(&t->offs);
 	free(t);
@@ -480,6 +503,12 @@ void trace_label(const struct trace *t, unsigned index, char *text)
 	else
 		snprintf(text, TRACE_LABEL, "%sworker %u", where,
 			 stream->index);
+}
+
+const struct trace_call *trace_calls(const struct trace *t, size_t *count)
+{
+	*count = t->call_count;
+	return t->calls;
 }
 
 const struct offcpu *trace_offcpu(const struct trace *t)

@@ -93,6 +93,10 @@ void trace_label(const struct trace *trace, unsigned index, char *text);
 const char *trace_name(const struct trace *trace, enum trace_name_of of,
 		       uint64_t address);
 
+/* trace_calls - return the calls of skua_run() that were seen from outside; @count receives
+ * their number. The stream of each is the index of a source */
+const struct trace_call *trace_calls(const struct trace *trace, size_t *count);
+
 /* trace_offcpu - return when its threads had no CPU (bpf/recording/offcpu.h) */
 const struct offcpu *trace_offcpu(const struct trace *trace);
 

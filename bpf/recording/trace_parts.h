@@ -41,6 +41,9 @@ struct trace {
 	struct trace_name *names;
 	size_t name_count, name_room;
 
+	struct trace_call *calls;
+	size_t call_count, call_room;
+
 	struct offcpu offs;
 
 	struct trace_window *window;

@@ -414,8 +414,10 @@ int ledger_open(struct ledger *l, struct trace *trace)
 			l->forks.workers[stream->runtime]++;
 	}
 	code = ledger_fork_seats_open(l);
-	if (code == 0)
+	if (code == 0) {
+		ledger_fork_start(l);
 		code = trace_play(trace, &l->sink);
+	}
 	if (code == 0)
 		code = l->failed;
 	if (code)

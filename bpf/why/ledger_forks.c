@@ -86,7 +86,7 @@ static void end_call(struct ledger *l, struct ledger_fork_caller *caller,
 	if (waits(caller))
 		end_join(l, caller, ns);
 	caller->depth = caller->waits = caller->helps = 0;
-	caller->here = 0;
+	caller->here = caller->seen_ns = 0;
 	ledger_fork_add(&l->forks.calls, took_ns);
 	ledger_fork_add(&caller->calls, took_ns);
 }
@@ -289,6 +289,9 @@ void ledger_on_fork(struct ledger *l, const struct trace_mark *mark)
 	}
 	if (!caller)
 		return;
+	/* From now on its events tell when it ends. */
+	if (mark->ns > caller->seen_ns)
+		caller->seen_ns = 0;
 	if (mark->number == EVENT_RUN_END)
 		on_run_end(l, mark, caller);
 	else
@@ -342,20 +345,84 @@ void ledger_fork_job(struct ledger *l, const struct trace_mark *mark,
 	count_job(l, owner, mark, true);
 }
 
+/* ---- the begin, gaps and the end ------------------------------------------------- */
+
+/* Note the calls that were seen from outside at @ns and later, and that began before. */
+static void take_seen(struct ledger *l, uint64_t ns)
+{
+	size_t count;
+	const struct trace_call *calls = trace_calls(l->trace, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct trace_call *call = &calls[i];
+		uint32_t runtime = runtime_of(l, call->stream);
+		struct ledger_fork_caller *caller;
+
+		if (call->from_ns > ns || call->until_ns <= ns ||
+		    runtime >= LEDGER_FORK_RUNTIMES)
+			continue;
+		caller = find(l, runtime, call->tid, call->place);
+		if (!caller || caller->depth == 0) {
+			caller = infer_call(l, runtime, call->tid, call->place);
+		} else if (!(caller->here &
+			     place_bit(l, runtime, call->place))) {
+			caller->depth++; /* a call within a call */
+			enter(l, caller, call->place);
+		}
+		if (!caller)
+			continue;
+		set_root(l, caller, call->root);
+		if (caller->seen_ns < call->until_ns)
+			caller->seen_ns = call->until_ns;
+	}
+}
+
+void ledger_fork_start(struct ledger *l)
+{
+	take_seen(l, trace_about(l->trace)->meta.start.monotonic_ns);
+}
+
 void ledger_fork_gap(struct ledger *l, uint64_t ns)
 {
 	l->forks.lost = true;
 	l->forks.known_ns = ns;
 	for (size_t i = 0; i < l->forks.caller_count; i++) {
-		if (l->forks.callers[i].depth > 0)
-			end_call(l, &l->forks.callers[i], ns);
-		l->forks.callers[i].places = 0;
+		struct ledger_fork_caller *caller = &l->forks.callers[i];
+
+		if (caller->depth > 0 && caller->seen_ns <= ns)
+			end_call(l, caller, ns);
+		caller->places = caller->here;
 	}
+	take_seen(l, ns);
+}
+
+/* A call that was seen last at @ns has no event of its end: leave out what was counted after
+ * that. */
+static void cut(struct ledger *l, struct ledger_fork_caller *caller,
+		uint64_t ns)
+{
+	uint32_t index = (uint32_t)(caller - l->forks.callers);
+
+	for (size_t i = 0; i < l->forks.span_count; i++) {
+		struct ledger_fork_span *span = &l->forks.spans[i];
+
+		if (span->caller == index && span->until_ns > ns)
+			span->until_ns =
+				ns > span->from_ns ? ns : span->from_ns;
+	}
+	end_call(l, caller, ns);
 }
 
 void ledger_fork_stop(struct ledger *l, uint64_t ns)
 {
-	for (size_t i = 0; i < l->forks.caller_count; i++)
-		if (l->forks.callers[i].depth > 0)
-			end_call(l, &l->forks.callers[i], ns);
+	for (size_t i = 0; i < l->forks.caller_count; i++) {
+		struct ledger_fork_caller *caller = &l->forks.callers[i];
+
+		if (caller->depth == 0)
+			continue;
+		if (caller->seen_ns > 0 && caller->seen_ns < ns)
+			cut(l, caller, caller->seen_ns);
+		else
+			end_call(l, caller, ns);
+	}
 }

@@ -10,8 +10,9 @@
  * A job belongs to the call in which it was forked. Its victim tells which one: the thread that
  * called, or a thread that runs a job of that call itself (ledger_fork_seats.c).
  *
- * A call that began before the recording is known from the first job that was taken from its
- * thread, from the first join that waited, or from its end.
+ * A call that began before the recording is known because the recorder saw it from outside
+ * (bpf/recording/open_calls.h). If it did not, the call is known from the first job that was
+ * taken from its thread, from the first join that waited, or from its end.
  */
 #ifndef SKUA_BPF_LEDGER_FORKS_H
 #define SKUA_BPF_LEDGER_FORKS_H
@@ -57,6 +58,8 @@ struct ledger_fork_times {
  * @here: of those in which it is
  * @depth: number of calls, within each other, that go on
  * @waits, @helps: number of joins that wait, and of jobs that it runs meanwhile
+ * @seen_ns: the call was seen from outside until then, and no event tells of its end; 0: no
+ *           such call
  * @since_ns: its time is counted up to then; @began_ns: when the outermost call began;
  * @join_ns: since when it has waited without a break
  * @busy: number of jobs of its call that workers run
@@ -66,7 +69,7 @@ struct ledger_fork_caller {
 	uint32_t runtime, thread, place, root;
 	uint64_t places, here;
 	unsigned depth, waits, helps, busy;
-	uint64_t since_ns, began_ns, join_ns;
+	uint64_t since_ns, began_ns, join_ns, seen_ns;
 	struct ledger_fork_times calls, jobs, joins;
 	uint64_t parts[LEDGER_FORK_PARTS];
 };

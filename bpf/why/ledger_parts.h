@@ -181,6 +181,9 @@ void ledger_on_fork(struct ledger *ledger, const struct trace_mark *mark);
 void ledger_fork_job(struct ledger *ledger, const struct trace_mark *mark,
 		     bool begins);
 
+/* ledger_fork_start - before the first event */
+void ledger_fork_start(struct ledger *ledger);
+
 /* ledger_fork_gap - events are missing before @ns */
 void ledger_fork_gap(struct ledger *ledger, uint64_t ns);
 

@@ -8,6 +8,8 @@
 #include "core/fork_join/fork_join.h"
 #include "core/fork_join/job_slots.h"
 #include "core/runtime/runtime.h"
+#include "core/wait/wait.h"
+#include "probes/counters.h"
 
 void skua_fork_wanted(struct skua_ctx inner)
 {
@@ -195,6 +197,20 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 	return 0;
 }
 
+/* Tell other processes of the call of a thread that has a place. */
+static void show_call(struct fork_join *fj,
+		      void (*root)(struct skua_ctx, void *))
+{
+	/* Relaxed: this thread has written it. */
+	counter_set_owner(&fj->call.since_ns,
+			  atomic_load_relaxed(&fj->taken_ns));
+	counter_set_owner(&fj->call.root, (uintptr_t)root);
+	/* Release: publishes the other words. A reader of another process that finds the
+	 * number reads all words again. */
+	atomic_store_release((atomic_u64 *)&fj->call.tid,
+			     wait_thread_here()->id);
+}
+
 static int run_external(struct pool *pool, unsigned group,
 			void (*root)(struct skua_ctx, void *), void *arg)
 {
@@ -208,7 +224,9 @@ static int run_external(struct pool *pool, unsigned group,
 	if (!external)
 		return run_alone(pool, root, arg);
 	team_begin_forking(&pool->team);
+	show_call(external, root);
 	run(external, external->index, root, arg);
+	counter_set_owner(&external->call.tid, 0);
 	team_leave(&pool->team, external);
 	team_pass_on(&pool->team, group); /* F3 */
 	return 0;

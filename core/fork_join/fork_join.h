@@ -17,6 +17,7 @@
 #include "core/idle/parker.h"
 #include "core/base/rng.h"
 #include "core/idle/victims.h"
+#include "probes/area.h"
 
 struct fork_join {
 	/* The first member: struct skua_ctx points to it. */
@@ -27,6 +28,8 @@ struct fork_join {
 	/* When that thread took it. Writers: external threads. Readers:
 	 * searchers. */
 	atomic_u64 taken_ns;
+	/* The call of that thread, for other processes. */
+	struct area_call call;
 	/* Where the owner sleeps in a join. Writers: the owner; wakers. */
 	struct parker parker;
 

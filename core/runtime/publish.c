@@ -56,6 +56,9 @@ void publish(struct skua_runtime *rt)
 	area->stacks_count = rt->worker_memory.allocs.count;
 	area->stacks_bytes = sizeof(*rt->worker_memory.allocs.nodes);
 	area->names = ADDRESS(&rt->names.first);
+	area->calls = ADDRESS(&rt->worker_memory.externals->call);
+	area->calls_count = TEAM_EXTERNALS;
+	area->calls_bytes = sizeof(*rt->worker_memory.externals);
 	area->blocking = ADDRESS(&rt->blocking.area);
 	area->descriptors = ADDRESS(table_chunks);
 	area->descriptor_chunks = TABLE_CHUNKS;

@@ -430,6 +430,19 @@ expect 'a program that forks' grep -qE \
 expect 'a program that forks' out_has 'verdict: callers of skua_run() were '
 stop forks
 
+# No event tells of a call that began before the recording, forks nothing and goes on.
+start alone "$programs/forks" alone
+run why -p "${pids[alone]}" --for 0.5 --json -o "$scratch/alone.skua"
+expect 'a program that forks nothing' shows 'd["fork_join"]["began_before"] == 1 and
+	[(c["function"], c["thread"]) for c in d["fork_join"]["callers"]] ==
+		[("stay_alone", '"${pids[alone]}"')] and
+	d["fork_join"]["calls"]["ns"] > 3e8'
+run record --last -p "${pids[alone]}" --for 0.5 -o "$scratch/alone.skua"
+run why --json "$scratch/alone.skua"
+expect 'the last events of a program that forks nothing' shows \
+	'd["fork_join"]["calls"]["count"] == 1 and d["fork_join"]["calls"]["ns"] > 3e8'
+stop alone
+
 # It never returns; that it is longer than what any task waited does not need CPUs.
 start endless "$programs/hog" 1 endless
 blames endless 'v["kind"] == "unfinished" and v["culprit"] == "db_query" and

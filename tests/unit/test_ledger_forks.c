@@ -313,6 +313,72 @@ TEST(forks__caller_helps_another__job_belongs_to_that)
 	caller_is(caller(it, SECOND), 4000 - 200, 200, 0, 1);
 }
 
+static void seen(struct file *f, uint32_t thread, uint32_t place,
+		 uint64_t until_ns)
+{
+	const struct trace_call call = { .until_ns = until_ns,
+					 .root = ROOT,
+					 .tid = thread,
+					 .place = place,
+					 .stream = 2 };
+
+	assert_int_equal(trace_write_call(&f->writer, &call), 0);
+}
+
+/* A caller that takes no job and does not end: only the debug area shows it. */
+TEST(forks__call_without_events__counts_while_it_was_seen)
+{
+	struct file *f = *state;
+	const struct ledger_forks *it;
+
+	clock_at(f, 100);
+	fork_note(f, 1000, EVENT_RUN_BEGIN);
+	fork_note(f, 2000, EVENT_RUN_END);
+	clock_at(f, 5000);
+	seen(f, SECOND, PLACE + 1, 4000);
+	it = forks(f);
+	assert_int_equal(it->calls.count, 2);
+	assert_int_equal(it->unseen, 1);
+	/* From the start of the recording, at 1, on. */
+	caller_is(caller(it, CALLER), 1000, 0, 0, 0);
+	caller_is(caller(it, SECOND), 3999, 0, 0, 0);
+	assert_int_equal(caller(it, SECOND)->calls.ns, 3999);
+}
+
+TEST(forks__seen_call_ends__event_counts)
+{
+	struct file *f = *state;
+	const struct ledger_forks *it;
+
+	clock_at(f, 100);
+	fork_note(f, 4500, EVENT_RUN_END);
+	clock_at(f, 5000);
+	seen(f, CALLER, PLACE, 4000);
+	it = forks(f);
+	assert_int_equal(it->calls.count, 1);
+	assert_int_equal(it->unseen, 1);
+	caller_is(caller(it, CALLER), 4499, 0, 0, 0);
+}
+
+/* It is known that the call goes on where events are missing. */
+TEST(forks__events_lost__seen_call_goes_on)
+{
+	struct file *f = *state;
+	const struct ledger_forks *it;
+
+	clock_at(f, 100);
+	job(f, 0, 500, 600, PLACE);
+	f->first[0] += 3;
+	note(f, 0, 3000, EVENT_PARK, 0, 0, 0, 0);
+	clock_at(f, 5000);
+	seen(f, CALLER, PLACE, 5000);
+	it = forks(f);
+	assert_true(it->lost);
+	assert_int_equal(it->calls.count, 1);
+	assert_int_equal(it->calls.ns, 4999);
+	caller_is(caller(it, CALLER), 4899, 100, 0, 1);
+}
+
 /* Events of a hostile program, in any order. */
 TEST(forks__nonsense__bounded)
 {

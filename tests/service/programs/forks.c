@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * forks.c - calls skua_run() again and again until a line or the end of its standard input:
- * each call computes alone for a while, and then forks a job, which a worker runs
+ * each call computes alone for a while, and then forks a job, which a worker runs. With an
+ * argument, it calls once, and forks nothing
  */
 #include <skua/skua.h>
 
@@ -52,6 +53,20 @@ static void fork_part(struct skua_ctx ctx, void *arg)
 	(void)!skua_reclaim(inner, &part.job);
 }
 
+static bool stops(void)
+{
+	/* Relaxed: nothing comes with it. */
+	return __atomic_load_n(&stopping, __ATOMIC_RELAXED);
+}
+
+static void stay_alone(struct skua_ctx ctx, void *arg)
+{
+	(void)ctx;
+	(void)arg;
+	while (!stops())
+		compute(ALONE_NS);
+}
+
 static void *await_end(void *arg)
 {
 	(void)arg;
@@ -60,7 +75,7 @@ static void *await_end(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct skua_config config = { .size = sizeof(config), .workers = 2 };
 	struct skua_runtime *rt;
@@ -75,8 +90,9 @@ int main(void)
 		return 1;
 	puts("forks");
 	fflush(stdout);
-	while (!__atomic_load_n(&stopping, __ATOMIC_RELAXED))
-		skua_run(rt, fork_part, NULL);
+	(void)argv;
+	while (!stops())
+		skua_run(rt, argc > 1 ? stay_alone : fork_part, NULL);
 	pthread_join(thread, NULL);
 	return skua_runtime_destroy(rt) != 0;
 }
