@@ -26,7 +26,9 @@ struct row {
 };
 
 struct worker {
+	/* run_ns: in polls and jobs */
 	uint64_t polls, run_ns, jobs, parks, park_ns, steals, stolen;
+	unsigned open_jobs;
 };
 
 struct summary {
@@ -98,6 +100,13 @@ static void count_poll(struct summary *s, const struct trace_mark *mark)
 	probes_count_owner(&row->wait, mark->waited_ns, 1);
 }
 
+static void on_begin(struct trace_sink *sink, const struct trace_mark *mark)
+{
+	struct summary *s = (struct summary *)sink;
+
+	s->workers[mark->track].open_jobs += mark->kind == TRACE_JOB;
+}
+
 static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 {
 	struct summary *s = (struct summary *)sink;
@@ -111,6 +120,9 @@ static void on_end(struct trace_sink *sink, const struct trace_mark *mark)
 		break;
 	case TRACE_JOB:
 		worker->jobs++;
+		/* A job may run within another one. */
+		if (--worker->open_jobs == 0)
+			worker->run_ns += mark->end_ns - mark->ns;
 		break;
 	case TRACE_PARK:
 		worker->parks++;
@@ -258,7 +270,9 @@ static void print_about(const struct trace *trace, FILE *file)
 
 static int write_part(struct trace *trace, FILE *file)
 {
-	struct summary s = { .sink = { .end = on_end, .instant = on_instant } };
+	struct summary s = { .sink = { .begin = on_begin,
+				       .end = on_end,
+				       .instant = on_instant } };
 	int code = -ENOMEM;
 
 	s.workers = calloc(trace_sources(trace) + 1, sizeof(*s.workers));

@@ -199,6 +199,6 @@ expect 'summary' exited 0
 expect 'summary' err_lines 0
 expect 'summary: polls, and what they took' row http_read 3 2.9 us
 expect 'summary: a stall' row poll_timer 1 5.0 us
-expect 'summary: a worker' row 'worker 1' 1 600 ns 2 1 1 1 2.2 us 0
+expect 'summary: a worker' row 'worker 1' 1 3.6 us 2 1 1 1 2.2 us 0
 
 finish "${checked%; }"
