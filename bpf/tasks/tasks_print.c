@@ -9,6 +9,7 @@
 #include "bpf/cli/json.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/cli/table.h"
+#include "bpf/target/target_text.h"
 #include "bpf/target/wait_kind.h"
 #include "bpf/tasks/tasks.h"
 
@@ -61,12 +62,32 @@ static uint64_t waited_for(const struct area_task *task)
 	return waits ? task->what : 0;
 }
 
+static uint64_t label_of(const struct area_task *task)
+{
+	return *tasks_label((struct area_task *)(uintptr_t)task);
+}
+
+/* Write the type and the label of a task, as "serve (keys)", to @text. */
+#define NAME_TEXT (2 * TARGET_NAME + 4)
+static void name_task(struct target *target, const struct area_task *task,
+		      char *text)
+{
+	char name[TARGET_NAME], label[TARGET_NAME];
+
+	target_name(target, task->type, task->poll, name);
+	target_text(target, label_of(task), label);
+	snprintf(text, NAME_TEXT, "%s%s%s%s", name, label[0] ? " (" : "", label,
+		 label[0] ? ")" : "");
+}
+
 /* Sort tasks of the same kind next to each other, those longest in their state
  * first. */
 static int compare(const void *a, const void *b)
 {
 	const struct area_task *x = a, *y = b;
-	int order = strcmp(tasks_doing(x), tasks_doing(y));
+	int order = compare_numbers(label_of(x), label_of(y));
+
+	order = order ? order : strcmp(tasks_doing(x), tasks_doing(y));
 
 	if (x->type != y->type)
 		return compare_numbers(x->type, y->type);
@@ -78,6 +99,7 @@ static int compare(const void *a, const void *b)
 static bool same_kind(const struct area_task *x, const struct area_task *y)
 {
 	return x->type == y->type && x->poll == y->poll &&
+	       label_of(x) == label_of(y) &&
 	       strcmp(tasks_doing(x), tasks_doing(y)) == 0;
 }
 
@@ -93,12 +115,12 @@ static void print_kinds(struct target *target, const struct tasks *tasks)
 	       "for up to s");
 	for (unsigned i = 0, end; i < tasks->count; i = end) {
 		const struct area_task *first = &tasks->list[i];
-		char name[TARGET_NAME];
+		char name[NAME_TEXT];
 
 		for (end = i + 1;
 		     end < tasks->count && same_kind(first, &tasks->list[end]);)
 			end++;
-		target_name(target, first->type, first->poll, name);
+		name_task(target, first, name);
 		printf("%8u  %-28s %-30s %12.1f\n", end - i, name,
 		       tasks_doing(first), seconds(tasks, first->since_ns));
 	}
@@ -125,9 +147,9 @@ static void print_each(struct target *target, const struct tasks *tasks)
 	       "age s", "waits for", "spawned in");
 	for (unsigned i = 0; i < tasks->count && i < EACH_MAX; i++) {
 		const struct area_task *task = &tasks->list[i];
-		char name[TARGET_NAME], place[TARGET_NAME], what[32] = "-";
+		char name[NAME_TEXT], place[TARGET_NAME], what[32] = "-";
 
-		target_name(target, task->type, task->poll, name);
+		name_task(target, task, name);
 		/* The caller is a return address; the call is before it. */
 		target_symbol(target, task->caller - 1, place);
 		if (waited_for(task) && task->wait == AREA_WAIT_TIMER)
@@ -167,7 +189,7 @@ void tasks_text(struct target *target, const struct tasks *tasks, bool each)
 static json_t *task_json(struct target *target, const struct tasks *tasks,
 			 const struct area_task *task)
 {
-	char name[TARGET_NAME], place[TARGET_NAME];
+	char name[TARGET_NAME], place[TARGET_NAME], label[TARGET_NAME];
 	uint64_t age_ns = tasks->at_ns > task->spawned_ns
 				  ? tasks->at_ns - task->spawned_ns
 				  : 0;
@@ -177,10 +199,12 @@ static json_t *task_json(struct target *target, const struct tasks *tasks,
 
 	target_name(target, task->type, task->poll, name);
 	target_symbol(target, task->caller - 1, place);
-	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "task",
-			 json_count(task->task), "type", name, "state",
-			 tasks_doing(task), "age_ns", json_count(age_ns),
-			 "state_ns", json_count(state_ns), "waits_for",
+	target_text(target, label_of(task), label);
+	return json_pack("{s:o, s:s, s:s?, s:s, s:o, s:o, s:o, s:o, s:s}",
+			 "task", json_count(task->task), "type", name, "label",
+			 label[0] ? label : NULL, "state", tasks_doing(task),
+			 "age_ns", json_count(age_ns), "state_ns",
+			 json_count(state_ns), "waits_for",
 			 json_count(waited_for(task)), "wakers",
 			 json_count(task->wakers), "spawned_in", place);
 }

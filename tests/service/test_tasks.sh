@@ -110,6 +110,32 @@ waits_for 'waits for mutex' locks kept
 waits_for 'waits for channel, to receive' channels starved
 waits_for 'waits for descriptor, to read' sockets slow
 
+# has_label TEXT ARG... - `labelled ARG...` is shown with that type and label
+has_label()
+{
+	local text=$1 label=${2:-} pid
+	mkfifo "$scratch/label"
+	SKUA_TRACK_TASKS=1 "$(built tests/programs/labelled)" $label \
+		<"$scratch/label" >"$scratch/log" &
+	pid=$!
+	exec {drop}>"$scratch/label"
+	until_shown "$pid" "$text" --each
+	until_shown "$pid" '"state":"in a poll"' --json
+	if [[ $text == *' (get)'* ]]; then
+		expect "$text" out_has '"label":"get"'
+	else
+		expect "$text" out_has '"label":null'
+	fi
+	exec {drop}>&-
+	rm "$scratch/label"
+	wait "$pid"
+}
+
+# Of a task that is no fiber, only the label that it set in this poll.
+has_label 'serve (get) ' fiber
+has_label 'serve_poll (get) ' poll
+has_label 'serve_stale  ' stale
+
 # Without the table: the number, and what to do; the log says that too.
 "$hangs" leak 2>"$scratch/log" &
 pid=$!
