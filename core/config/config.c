@@ -418,6 +418,8 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 	if (code)
 		return code;
 	fill_in(out, &copy);
+	if (!(copy.flags & SKUA_NO_ENV))
+		config_warn(&out->hooks);
 	return 0;
 }
 

@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/base/atomic.h"
 #include "core/config/config.h"
+#include "core/os/log.h"
+#include "probes/environment.h"
 #include "skua/fiber.h"
 
 /* A word that a variable may have instead of a number, and the value of the field then. */
@@ -233,6 +237,35 @@ int config_track_from_environment(struct skua_config *cfg,
 
 	return read_flag_text(cfg, name, text ? text : TRACK_BY_DEFAULT, 0,
 			      SKUA_TRACK_TASKS, err);
+}
+
+void config_warn(const struct skua_hooks *hooks)
+{
+	static atomic_u32 warned;
+	bool first = true;
+
+	/* Relaxed, here and below: the word guards no data. */
+	if (!hooks->log || atomic_load_relaxed(&warned))
+		return;
+	for (char **entry = environ; entry && *entry; entry++) {
+		const char *meant = environment_meant(*entry);
+		char name[48];
+
+		if (!meant)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="),
+			 *entry);
+		if (!lookup(name))
+			continue;
+		/* Of several threads, one goes on. */
+		if (first && atomic_fetch_or_relaxed(&warned, 1))
+			return;
+		first = false;
+		log_say(hooks, SKUA_LOG_WARNING,
+			"environment variable %s is not known, and is ignored: "
+			"did you mean %s?",
+			name, meant);
+	}
 }
 
 int config_from_environment(struct skua_config *cfg, struct skua_error *err)

@@ -341,7 +341,12 @@ class Build:
                     + explorer
                     + core
                     + topology
-                    + ["probes/probes.c", "probes/recorder.c", "probes/root.c"],
+                    + [
+                        "probes/environment.c",
+                        "probes/probes.c",
+                        "probes/recorder.c",
+                        "probes/root.c",
+                    ],
                 )
             )
         visited = self.folder / "objects/visited.o"
