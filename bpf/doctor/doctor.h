@@ -43,7 +43,7 @@ struct doctor_report {
 	const char *advice;
 };
 
-#define DOCTOR_CHECKS 27u
+#define DOCTOR_CHECKS 28u
 
 /* doctor_examine - run all checks; @reports has room for DOCTOR_CHECKS
  * reports */
@@ -69,6 +69,11 @@ void doctor_lacks(struct doctor_report *report, enum doctor_state state,
 bool doctor_read(const struct doctor *doctor, const char *path, char *text,
 		 size_t size);
 
+/* doctor_read_raw - the same, with all characters as they are, and the final newline. Return: the
+ * number of bytes; 0 if the file cannot be read or is empty */
+size_t doctor_read_raw(const struct doctor *doctor, const char *path,
+		       char *text, size_t size);
+
 /* doctor_line - copy the rest of the first line that begins with @key, without
  * the colon and space after the key. @text is "" if there is no such line */
 void doctor_line(const struct doctor *doctor, const char *path, const char *key,
@@ -92,7 +97,7 @@ doctor_check doctor_bpf, doctor_btf, doctor_uprobes, doctor_uprobe_multi,
 	doctor_tracefs, doctor_bpffs;
 /* doctor_process.c */
 doctor_check doctor_memory, doctor_quota, doctor_locked, doctor_realtime,
-	doctor_schedstat;
+	doctor_schedstat, doctor_environment;
 /* doctor_io.c */
 doctor_check doctor_uring, doctor_files, doctor_watches, doctor_maps;
 /* doctor_machine.c */

@@ -30,6 +30,7 @@ static const struct {
 	{ "cgroup_quota", doctor_quota },
 	{ "locked_memory", doctor_locked },
 	{ "realtime", doctor_realtime },
+	{ "environment", doctor_environment },
 	{ "io_uring", doctor_uring },
 	{ "open_files", doctor_files },
 	{ "epoll_watches", doctor_watches },
@@ -91,8 +92,8 @@ static void locate(const struct doctor *doctor, const char *path, char *out,
 		snprintf(out, size, "%s%s", root, path);
 }
 
-bool doctor_read(const struct doctor *doctor, const char *path, char *text,
-		 size_t size)
+size_t doctor_read_raw(const struct doctor *doctor, const char *path,
+		       char *text, size_t size)
 {
 	char place[4096];
 	size_t used = 0;
@@ -104,11 +105,20 @@ bool doctor_read(const struct doctor *doctor, const char *path, char *text,
 	/* O_NONBLOCK: a tree that somebody prepared may have a FIFO there. */
 	fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return false;
+		return 0;
 	while (used < size - 1 &&
 	       (got = read(fd, text + used, size - 1 - used)) > 0)
 		used += (size_t)got;
 	close(fd);
+	text[used] = '\0';
+	return used;
+}
+
+bool doctor_read(const struct doctor *doctor, const char *path, char *text,
+		 size_t size)
+{
+	size_t used = doctor_read_raw(doctor, path, text, size);
+
 	if (used == 0)
 		return false;
 	text[used - (text[used - 1] == '\n')] = '\0';

@@ -12,6 +12,8 @@
 
 #include "bpf/doctor/doctor.h"
 #include "bpf/target/target.h"
+#include "bpf/target/target_memory.h"
+#include "probes/environment.h"
 
 /* ---- memory of others ------------------------------------------------------ */
 
@@ -209,6 +211,35 @@ void doctor_schedstat(const struct doctor *doctor, struct doctor_report *report)
 	doctor_lacks(report, DOCTOR_MISSING, "a kernel with CONFIG_SCHED_INFO",
 		     "the kernel does not report how long threads wait for a "
 		     "CPU");
+}
+
+/* ---- environment ------------------------------------------------------------ */
+
+void doctor_environment(const struct doctor *doctor,
+			struct doctor_report *report)
+{
+	static char text[1 << 18]; /* the rest of a longer one is left out */
+	size_t bytes = doctor_read_raw(doctor, "/proc/self/environ", text,
+				       sizeof(text));
+	char name[48];
+
+	doctor_found(report, "no misspelt variable");
+	for (size_t at = 0; at < bytes; at += strlen(text + at) + 1) {
+		const char *meant = environment_meant(text + at);
+
+		if (!meant)
+			continue;
+		snprintf(name, sizeof(name), "%.*s",
+			 (int)strcspn(text + at, "="), text + at);
+		target_printable(name, sizeof(name));
+		doctor_found(report, "%s", name);
+		doctor_lacks(report, DOCTOR_PARTLY,
+			     "set it by its right name, and start the program "
+			     "again; skua_config(5) lists all",
+			     "the library ignores %s; %s was probably meant",
+			     name, meant);
+		return;
+	}
 }
 
 /* ---- control groups -------------------------------------------------------- */

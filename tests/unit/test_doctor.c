@@ -211,6 +211,25 @@ TEST(examine__rich_machine__all_ok)
 	expect("open_files", DOCTOR_OK, "up to 4096", "");
 	expect("epoll_watches", DOCTOR_OK, "up to 1000000", "");
 	expect("memory_maps", DOCTOR_OK, "up to 65530", "");
+	expect("environment", DOCTOR_OK, "no misspelt variable", "");
+}
+
+TEST(environment__misspelt_variable__named)
+{
+	static const char text[] = "HOME=/\0SKUA_JOBS=1\0SKUA_WORKRES=2\0";
+	char place[128];
+	FILE *file;
+
+	put("/proc/self/environ", "");
+	snprintf(place, sizeof(place), "%s/proc/self/environ", root);
+	file = fopen(place, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, sizeof(text) - 1, file),
+			 sizeof(text) - 1);
+	fclose(file);
+	examine();
+	expect("environment", DOCTOR_PARTLY, "SKUA_WORKRES",
+	       "SKUA_WORKERS was probably meant");
 }
 
 TEST(examine__bpffs_that_all_may_write__says_chmod)
