@@ -67,6 +67,9 @@ switch_away(struct skua_fiber *self, enum skua_poll result)
 	watched_entered(self->stack);
 	return 0;
 #else
+	struct worker *worker = current_worker;
+
+	worker->arithmetic_poll = worker->area.counters.tasks_polled + 1;
 	return fiber_switch(&self->context, self->caller, (int)result);
 #endif
 }
@@ -213,6 +216,21 @@ retry_later(struct skua_fiber *self)
 	return SKUA_PENDING;
 }
 
+#if !WATCHED_SWITCHES
+/* Switch to the fiber. The last switch out of a fiber has left the control bits of arithmetic
+ * as they were before the switch into it. So they need no new read, unless anything else has
+ * run since. A poll should keep them, as each function does; but one that loads a library made
+ * for fast arithmetic leaves others behind, and a fiber keeps its own. */
+static inline __attribute__((always_inline)) enum skua_poll
+enter(struct skua_fiber *self, struct worker *worker)
+{
+	if (worker->arithmetic_poll != worker->area.counters.tasks_polled)
+		worker->arithmetic = arithmetic_here();
+	return (enum skua_poll)fiber_switch_enter(&self->caller, self->context,
+						  worker->arithmetic);
+}
+#endif
+
 HOT enum skua_poll fiber_poll(struct skua_task *task)
 {
 	struct skua_fiber *self = (struct skua_fiber *)task;
@@ -233,6 +251,6 @@ HOT enum skua_poll fiber_poll(struct skua_task *task)
 		end(self);
 	return result;
 #else
-	return (enum skua_poll)fiber_switch(&self->caller, self->context, 0);
+	return enter(self, current_worker);
 #endif
 }

@@ -32,6 +32,7 @@ fiber_switch:
 	.cfi_rel_offset r15, 0
 	subq $8, %rsp
 	.cfi_adjust_cfa_offset 8
+.Lread: /* fiber_switch_enter() may go on here. */
 	stmxcsr (%rsp)
 	fnstcw 4(%rsp)
 	movq %rsp, (%rdi)
@@ -101,6 +102,88 @@ fiber_switch:
 	jmp .Lcontinue
 	.cfi_endproc
 	.size fiber_switch, . - fiber_switch
+
+/* int fiber_switch_enter(void **from, void *to, struct arithmetic here)
+ *
+ * The same frame as that of fiber_switch(), with the control bits from @here. If those of
+ * @to differ, the caller's are read after all, because the flags of exceptions are kept. */
+	.p2align 4
+	.globl fiber_switch_enter
+	.hidden fiber_switch_enter
+	.type fiber_switch_enter, @function
+fiber_switch_enter:
+	.cfi_startproc
+	endbr64
+	pushq %rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbp, 0
+	pushq %rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbx, 0
+	pushq %r12
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r12, 0
+	pushq %r13
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r13, 0
+	pushq %r14
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r14, 0
+	pushq %r15
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset r15, 0
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	movq %rsp, (%rdi)
+	xorl %eax, %eax
+	movq (%rsi), %rcx
+	xorq %rdx, %rcx
+	/* The control bits of both words. */
+	movabsq $0xffff0000ffc0, %rdx
+	testq %rdx, %rcx
+	jnz .Lread_after_all
+	movq %rsi, %rsp
+	addq $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq %r15
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r15
+	popq %r14
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r14
+	popq %r13
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r13
+	popq %r12
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore r12
+	popq %rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbx
+	popq %rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbp
+	popq %rcx
+	.cfi_adjust_cfa_offset -8
+	.cfi_register rip, rcx
+	notrack jmp *%rcx
+	.cfi_endproc
+	.size fiber_switch_enter, . - fiber_switch_enter
+
+	.p2align 4
+.Lread_after_all:
+	.cfi_startproc
+	.cfi_def_cfa_offset 64
+	.cfi_offset rip, -8
+	.cfi_offset rbp, -16
+	.cfi_offset rbx, -24
+	.cfi_offset r12, -32
+	.cfi_offset r13, -40
+	.cfi_offset r14, -48
+	.cfi_offset r15, -56
+	xorl %edx, %edx
+	jmp .Lread
+	.cfi_endproc
 
 /* _Noreturn void fiber_switch_last(void *to, int (*then)(void *), void *arg)
  *

@@ -158,6 +158,7 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	const bool labelled =
 		w->area.label_poll == w->area.counters.tasks_polled;
 	const bool spare = w->spare;
+	const struct arithmetic arithmetic = w->arithmetic;
 
 	/* If the tick has no room for another poll, it ends with the poll that
 	 * joins. While polls are recorded, no poll runs within another one,
@@ -180,6 +181,9 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	count_leaves(w);
 	w->polls_within--;
 	w->spare = spare;
+	/* The outer poll may have control bits of its own, and may change them. */
+	w->arithmetic = arithmetic;
+	w->arithmetic_poll = 0;
 	/* The number of the inner poll is from now on that of the outer one. */
 	telemetry_label_poll(&w->telemetry,
 			     labelled ? (const char *)(uintptr_t)label : NULL);
@@ -215,6 +219,7 @@ static HOT void end_tick(struct worker *w, bool busy)
 	bool due = !busy || now_ns >= w->pollers_due_ns;
 	unsigned others = other_groups(w, busy, due);
 
+	w->arithmetic_poll = 0; /* the functions below may call the program's */
 	count_leaves(w);
 	tick_end(&w->tick, now_ns);
 	telemetry_check(&w->telemetry, now_ns);
@@ -271,6 +276,7 @@ static struct skua_task *run_job(struct worker *w)
 	fork_join_run_owner(w->fork_join,
 			    split_deque_head_owner(&w->fork_join->deque), &job);
 	telemetry_job_end(&w->telemetry);
+	w->arithmetic_poll = 0; /* as in end_tick() */
 	gave_place = team_sign_off(team, &w->counted);
 	task = next_task(w);
 	if (task && gave_place) /* F4 */
@@ -369,6 +375,7 @@ static void begin(struct worker *w, uint64_t now_ns)
 	telemetry_check(&w->telemetry, now_ns);
 	telemetry_state(&w->telemetry, AREA_RUNNING, now_ns);
 	tick_begin(&w->tick, now_ns);
+	w->arithmetic_poll = 0; /* the driver may have changed them since */
 }
 
 HOT void loop_run(struct worker *w)

@@ -8,6 +8,7 @@
 #include "core/queue/local_queue.h"
 #include "core/driver/pollers.h"
 #include "core/loop/pool.h"
+#include "core/base/arithmetic.h"
 #include "core/base/rng.h"
 #include "core/task/group.h"
 #include "core/base/spin.h"
@@ -76,6 +77,10 @@ struct worker {
 	bool watched; /* it has seen to a sentinel since it last parked (I7) */
 	struct group_leaves leaves; /* of members that it has ended */
 	uint32_t polls_within;      /* polls within the outermost one */
+	/* The control bits of its thread at the last switch into a fiber; and the value of
+	 * tasks_polled in a poll that may rely on them; 0: none. (fiber_poll()) */
+	struct arithmetic arithmetic;
+	uint64_t arithmetic_poll;
 	/* Value of tasks_polled when a poll last began to fork. If that poll is
 	 * the current one, it may have jobs in the deque, or be in skua_run(). A
 	 * poll within it must not fork on top of them, and a fiber must not leave

@@ -31,6 +31,13 @@
  * keeps none for a fiber: after a call that waits, errno is that of another thread. The
  * same holds for pthread_self() and gettid(). No build of the library can check this.
  *
+ * Arithmetic: a fiber has rounding modes and other control bits of floating-point arithmetic
+ * of its own. It begins with those of the thread that first polls it, and keeps what it sets
+ * across calls that wait, on any worker. It leaves them to no poll. A poll, poller or job has
+ * to leave these bits as it found them, as the ABI says of each function. If it leaves others,
+ * the thread keeps these; fibers still have their own. The flags of exceptions are no control
+ * bits: after a call that waits, they are those of any computation.
+ *
  * Locks: do not hold a pthread mutex across a call that waits.
  *
  * C++: exceptions may be thrown and caught in a fiber, and must not leave its function. A

@@ -54,11 +54,14 @@ static struct stack_cache *cache_of(const struct worker *worker)
 #define arena_warm(arena)                ((void)(arena), NULL)
 #define arena_map(owner, order, node)    NULL
 #define fiber_switch(from, to, value)    switch_from(from, to, value)
+#define fiber_switch_enter(from, to, arithmetic) \
+	((void)(arithmetic), switch_from(from, to, 0))
 #define fiber_switch_last(to, then, arg) switch_last(to, then, arg)
 #include "core/fiber/stacks.c"
 #include "core/fiber/fiber_cancel.c"
 #include "core/fiber/fiber.c"
 #undef fiber_switch
+#undef fiber_switch_enter
 #undef fiber_switch_last
 
 #include "core/wait/wait.c"
