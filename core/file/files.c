@@ -242,10 +242,8 @@ static int stop(struct files *files, struct skua_wait *wait, int give_up)
 		code = give_up;
 	}
 	waiters_unlock(&files->waiters);
-	if (cancels) {
+	if (cancels && uring_cancel(ring_of(files), (uintptr_t)wait))
 		op_of(wait)->asked = give_up;
-		uring_cancel(ring_of(files), (uintptr_t)wait);
-	}
 	pi_lock_release(&files->lock);
 	return code;
 }
@@ -277,11 +275,18 @@ static int step(struct skua_wait *wait, void *object, bool granted, int give_up)
 	return -EAGAIN;
 }
 
+/* Has the kernel not taken the request to stop? It does not say when it would take it. */
+static bool insists(const struct skua_wait *wait)
+{
+	return op_of(wait)->asked == 0;
+}
+
 const struct wait_verb files_verb = { .step = step,
 				      .kind = AREA_WAITS_FILE,
 				      .waiters =
 					      offsetof(struct files, waiters),
-				      .holder = WAIT_NO_HOLDER };
+				      .holder = WAIT_NO_HOLDER,
+				      .insists = insists };
 
 bool files_declined(const struct skua_file_op *op)
 {

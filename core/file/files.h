@@ -16,7 +16,8 @@
  * several at once. Until they are submitted, a step may take them back.
  *
  * No step takes back an armed wait that the ring has: the kernel uses the buffer. A step that
- * is told to give up asks the kernel to stop, once, and waits on. So the operation, and the
+ * is told to give up asks the kernel to stop, and waits on. If the kernel does not take the
+ * request, the step is told again, each millisecond, until it does. So the operation, and the
  * wait, stay in place until the completion was taken. The request names the wait by its
  * address. It cannot meet a later operation at the same address, because the kernel acts on it
  * before uring_cancel() returns, and the step is part of this operation.

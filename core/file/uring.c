@@ -97,15 +97,16 @@ static void prepare(struct io_uring_sqe *sqe, const struct skua_file_op *op)
 	}
 }
 
-/* Submit what is in the queue; after an error, some of it stays there. */
+/* Submit what is in the queue; if the kernel takes nothing, it stays there. No signal
+ * interrupts the call, which does not wait. */
 static void flush(struct uring *uring)
 {
-	int code = 0;
+	int taken = 1;
 
 	/* The kernel stops after an operation that it refuses, whose completion
 	 * says so; the loop repeats for those that follow. */
-	while (code >= 0 && io_uring_sq_ready(&uring->ring) > 0)
-		code = io_uring_submit(&uring->ring);
+	while (taken > 0 && io_uring_sq_ready(&uring->ring) > 0)
+		taken = io_uring_submit(&uring->ring);
 }
 
 /* Make operations that the kernel has not taken do nothing: they cannot be taken back. */
@@ -140,17 +141,24 @@ unsigned uring_submit(struct uring *uring, const struct uring_request *requests,
 	return added - left;
 }
 
-void uring_cancel(struct uring *uring, uint64_t tag)
+bool uring_cancel(struct uring *uring, uint64_t tag)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
 
+	/* Operations that the kernel has refused may occupy all entries. */
+	if (!sqe) {
+		flush(uring);
+		sqe = io_uring_get_sqe(&uring->ring);
+	}
 	if (!sqe)
-		return;
+		return false;
 	io_uring_prep_cancel64(sqe, tag, 0);
 	sqe->user_data = 0;
 	flush(uring);
-	if (io_uring_sq_ready(&uring->ring) > 0)
-		void_all(&sqe, 1);
+	if (io_uring_sq_ready(&uring->ring) == 0)
+		return true;
+	void_all(&sqe, 1);
+	return false;
 }
 
 bool uring_has_done(const struct uring *uring)
@@ -209,10 +217,11 @@ unsigned uring_submit(struct uring *ring, const struct uring_request *requests,
 	return 0;
 }
 
-void uring_cancel(struct uring *ring, uint64_t tag)
+bool uring_cancel(struct uring *ring, uint64_t tag)
 {
 	(void)ring;
 	(void)tag;
+	return false;
 }
 
 bool uring_has_done(const struct uring *ring)

@@ -62,10 +62,14 @@ struct uring_request {
 unsigned uring_submit(struct uring *ring, const struct uring_request *requests,
 		      unsigned count);
 
-/* uring_cancel - ask the kernel to stop an operation that it has taken and that has not
- * completed, which then completes with -ECANCELED, -EINTR or its result, soon. The caller
- * excludes other calls, as above. */
-void uring_cancel(struct uring *ring, uint64_t tag);
+/**
+ * uring_cancel - ask the kernel to stop an operation that it has taken
+ *
+ * If the operation has not completed, it completes soon, with -ECANCELED, -EINTR or its
+ * result. The caller excludes other calls, as above. Return: false: the kernel did not take
+ * the request, for example for lack of memory, and will not act on it: ask again.
+ */
+bool uring_cancel(struct uring *ring, uint64_t tag);
 
 /* uring_has_done - are there completions? Threads: any. */
 bool uring_has_done(const struct uring *ring);

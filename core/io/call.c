@@ -189,9 +189,9 @@ static int write_sleep_step(struct skua_wait *wait, void *object, bool granted,
 	return sleep_step(wait, object, IO_WRITE, granted, give_up);
 }
 
-#define IO_VERB(step, kind)                                           \
-	{                                                             \
-		(step), AREA_WAITS_##kind, 0, WAIT_NO_HOLDER, 0, NULL \
+#define IO_VERB(step, kind)                                                 \
+	{                                                                   \
+		(step), AREA_WAITS_##kind, 0, WAIT_NO_HOLDER, 0, NULL, NULL \
 	}
 
 /* By direction. */

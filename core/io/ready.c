@@ -94,9 +94,10 @@ static void pass_write_on(struct skua_wait *wait, void *slot)
 	call_pass_on(wait, IO_WRITE);
 }
 
-#define CASE_VERB(step, kind, pass_on)                                     \
-	{                                                                  \
-		(step), AREA_WAITS_##kind, 0, WAIT_NO_HOLDER, 0, (pass_on) \
+#define CASE_VERB(step, kind, pass_on)                                      \
+	{                                                                   \
+		(step), AREA_WAITS_##kind, 0, WAIT_NO_HOLDER, 0, (pass_on), \
+			NULL                                                \
 	}
 
 /* By direction. */

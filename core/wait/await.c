@@ -22,6 +22,10 @@ VERB_HAS(waiters, waiters);
 VERB_HAS(holder, holder);
 VERB_HAS(second, second);
 
+/* How soon a step that insists is told again. A guess: rarely enough that it costs no
+ * measurable CPU time. */
+#define INSIST_NS UINT64_C(1000000)
+
 int await_allowed_outside(void)
 {
 	return current_here() || fork_region_current ? -EDEADLK : 0;
@@ -70,11 +74,22 @@ give_up_of(struct skua_task *self, bool masked, uint64_t deadline_ns)
 	return has_passed(deadline_ns) ? -ETIMEDOUT : 0;
 }
 
-/* Return the deadline of a sleep after a step that has to wait. A step that was told
- * to give up, and waits nevertheless, does not depend on the deadline any more. */
-static uint64_t left_of(uint64_t deadline_ns, int give_up)
+/* Return the end of a sleep after a step that was told to give up, and waits nevertheless. It
+ * does not depend on the deadline any more. */
+static __attribute__((noinline)) uint64_t
+tell_again_at(const struct skua_wait *wait)
 {
-	return give_up ? SKUA_FOREVER_NS : deadline_ns;
+	const struct wait_verb *verb = wait->verb;
+
+	return verb->insists && verb->insists(wait) ? clock_now_ns() + INSIST_NS
+						    : SKUA_FOREVER_NS;
+}
+
+/* Return the end of a sleep after a step that has to wait. */
+static inline uint64_t left_of(const struct skua_wait *wait,
+			       uint64_t deadline_ns, int give_up)
+{
+	return give_up ? tell_again_at(wait) : deadline_ns;
 }
 
 /* Note for tools when a wait began, unless its step has. Of a task, that is the start of
@@ -174,6 +189,7 @@ HOT int await_poll(struct skua_task *self, struct skua_wait *wait,
 		   uint64_t deadline_ns)
 {
 	struct timer *timer = (struct timer *)&wait->timer;
+	uint64_t left_ns;
 	int give_up, code;
 
 	if (phase_of(wait) == WAIT_IDLE) {
@@ -193,8 +209,12 @@ HOT int await_poll(struct skua_task *self, struct skua_wait *wait,
 	begin_at(wait, current_worker->tick.start_ns);
 	if (current_worker->telemetry.recorder.on)
 		record_wait(current_worker, wait);
-	if (left_of(deadline_ns, give_up) != SKUA_FOREVER_NS)
-		timers_add_exact(current_worker, timer, self, deadline_ns);
+	left_ns = left_of(wait, deadline_ns, give_up);
+	/* The timer of the deadline may still be queued. */
+	if (give_up)
+		timers_cancel(timer);
+	if (left_ns != SKUA_FOREVER_NS)
+		timers_add_exact(current_worker, timer, self, left_ns);
 	return code;
 }
 
@@ -282,7 +302,7 @@ HOT int await_give_up(struct skua_fiber *fiber, uint64_t deadline_ns)
 void await_suspend(struct skua_fiber *fiber, struct skua_wait *wait,
 		   uint64_t deadline_ns, int give_up)
 {
-	wake_fiber_at(fiber, wait, left_of(deadline_ns, give_up));
+	wake_fiber_at(fiber, wait, left_of(wait, deadline_ns, give_up));
 	fiber_suspend(fiber);
 	fiber->wait = NULL;
 }
@@ -350,7 +370,7 @@ await_by_thread(struct skua_wait *wait, void *object, uint64_t deadline_ns)
 			return code;
 		begin_at(wait, clock_now_ns());
 		wait_thread.wait = wait;
-		sleep_until(wait, left_of(deadline_ns, give_up));
+		sleep_until(wait, left_of(wait, deadline_ns, give_up));
 		wait_thread.wait = NULL;
 	}
 }

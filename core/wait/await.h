@@ -41,6 +41,9 @@ struct wait_verb {
 	/* Pass on the grant of @wait, of a select that takes another case (N6); its
 	 * phase is idle, and the step was not called since. NULL: nothing was given. */
 	void (*pass_on)(struct skua_wait *wait, void *object);
+	/* After a step that was told to give up, and waits nevertheless: must it be told
+	 * again, although nobody will wake the waiter for it? NULL: never. */
+	bool (*insists)(const struct skua_wait *wait);
 };
 
 #define WAIT_NO_HOLDER UINT32_MAX
@@ -53,7 +56,7 @@ struct wait_verb {
 #define WAIT_VERB_GIVES(step, kind, type, holder, pass_on)               \
 	{                                                                \
 		step, AREA_WAITS_##kind, offsetof(struct type, waiters), \
-			holder, 0, pass_on                               \
+			holder, 0, pass_on, NULL                         \
 	}
 
 /* WAIT_SHOWN - assert that tools find a field of an object of struct @type, which they read

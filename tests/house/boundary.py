@@ -20,6 +20,7 @@ import tree
 _OPERATION = "an operation of a loop, which marks its own frame"
 EXCEPTIONS = {
     "core/wait/await.c: step": "a step of a file in core/sync/",
+    "core/wait/await.c: insists": "a function of core/file/",
     "core/select/select.c: step": "likewise, or in core/channel/ or core/io/",
     "core/select/select.c: pass_on": "likewise",
     "core/select/select.c: arm": "a function of select_join.c or select_group.c",

@@ -27,6 +27,8 @@ static int codes[OPERATIONS];
 static unsigned takes; /* plain: written by uring_take() */
 /* plain: written by uring_submit() and uring_cancel(), whose callers exclude each other */
 static unsigned submits;
+static unsigned
+	refusals; /* calls of uring_cancel() that the kernel is still to refuse */
 static unsigned expected;
 
 /* ---- the kernel -------------------------------------------------------------------- */
@@ -95,10 +97,14 @@ unsigned uring_submit(struct uring *ring, const struct uring_request *requests,
 	return count;
 }
 
-void uring_cancel(struct uring *ring, uint64_t tag)
+bool uring_cancel(struct uring *ring, uint64_t tag)
 {
 	(void)ring;
 	explore_write(submits, 1);
+	if (refusals > 0) {
+		refusals--;
+		return false;
+	}
 	for (unsigned i = 0; i < OPERATIONS; i++) {
 		uint32_t state = IN_FLIGHT;
 
@@ -106,6 +112,7 @@ void uring_cancel(struct uring *ring, uint64_t tag)
 		    atomic_cas_acq_rel(&kernel.state[i], &state, WRITING))
 			complete(i, -ECANCELED);
 	}
+	return true;
 }
 
 bool uring_has_done(const struct uring *ring)
@@ -171,6 +178,7 @@ static void setup_of(unsigned count)
 	atomic_init(&due_ns, 0);
 	files.due_ns = &due_ns;
 	expected = count;
+	refusals = 0;
 	for (unsigned i = 0; i < OPERATIONS; i++) {
 		buffers[i] = 0;
 		ops[i].kind = FILE_READ;
@@ -184,6 +192,12 @@ static void setup(void)
 {
 	setup_of(1);
 	submit_turns = 2;
+}
+
+static void setup_refused(void)
+{
+	setup();
+	refusals = 1;
 }
 
 static void setup_two(void)
@@ -287,6 +301,10 @@ static const struct explore_case cases[] = {
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("read__deadline", setup, none_left, reads_0_soon,
 		       carries_out_0, reaps),
+	  EXPLORE_WITHIN(2, 1) },
+	/* The kernel does not end the read by itself. */
+	{ EXPLORE_PASS("read__deadline_refused", setup_refused, none_left,
+		       reads_0_soon, reaps),
 	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("two", setup_two, none_left, reads_0, reads_1,
 		       carries_out_both, reaps),
