@@ -249,9 +249,11 @@ static int stop(struct files *files, struct skua_wait *wait, int give_up)
 }
 
 /* The result of the operation, or, if the kernel has stopped it on request, the error of
- * the request. */
+ * the request. A close that a signal or a request has interrupted has closed the descriptor. */
 static int ended(struct skua_file_op *op)
 {
+	if (op->kind == FILE_CLOSE && op->result == -EINTR)
+		op->result = 0;
 	if (op->asked && (op->result == -ECANCELED || op->result == -EINTR))
 		return op->asked;
 	return 0;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_file_close.c - closes that take long, by io_uring and, without it, by the blocking pool */
+/*
+ * test_file_close.c - closes that take long, by io_uring and, without it, by the blocking pool;
+ * and closes that are interrupted
+ *
+ * The program is linked with --wrap for uring_take(), to change results of the kernel.
+ */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "core/runtime/runtime.h"
@@ -75,4 +81,48 @@ TEST(close__that_takes_long__does_not_hold_up_its_worker)
 	assert_int_equal(user_end(&closer), 0);
 	close(it.other);
 	destroy(it.rt);
+}
+
+/* ---- closes that are interrupted ---------------------------------------------------- */
+
+/* The number that the operation in progress closes; -1: none. */
+static int interrupted = -1;
+
+unsigned __real_uring_take(struct uring *ring, struct uring_done *out,
+			   unsigned count);
+unsigned __wrap_uring_take(struct uring *ring, struct uring_done *out,
+			   unsigned count);
+unsigned __wrap_uring_take(struct uring *ring, struct uring_done *out,
+			   unsigned count)
+{
+	unsigned taken = __real_uring_take(ring, out, count);
+
+	if (taken == 0 || interrupted < 0)
+		return taken;
+	assert_int_equal(out[0].result, 0);
+	out[0].result = -EINTR;
+	/* Another thread gets the number, which is free. */
+	assert_int_equal(fcntl(interrupted, F_GETFD), -1);
+	assert_int_equal(dup2(STDOUT_FILENO, interrupted), interrupted);
+	return taken;
+}
+
+/* A file whose flush a signal has interrupted, as those of network filesystems. A second close
+ * would meet the descriptor of another thread. */
+TEST(close__interrupted__closed_once)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	bool ring = files_has_ring(&rt->files);
+
+	if (ring) {
+		interrupted = dup(STDOUT_FILENO);
+		assert_int_equal(
+			skua_file_close(rt, interrupted, SKUA_FOREVER_NS), 0);
+		assert_true(fcntl(interrupted, F_GETFD) >= 0);
+		close(interrupted);
+		interrupted = -1;
+	}
+	destroy(rt);
+	if (!ring)
+		skip_aloud("io_uring is not built in, or refused");
 }
