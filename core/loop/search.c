@@ -300,9 +300,12 @@ static bool is_due(struct worker *w, struct nap *nap, struct skua_task **task)
 {
 	struct driver *driver = w->driver;
 
-	/* Only the sentinel has a deadline, and checks the slots. */
-	*task = nap->until == SENTINEL_NEVER ? NULL : sentinel_check(w);
+	/* Read before the check: its own looks below are no later than the check, so that
+	 * the next check does not take them for those of a leader (I12). */
 	nap->now_ns = clock_now_ns();
+	/* Only the sentinel has a deadline, and checks the slots. */
+	*task = nap->until == SENTINEL_NEVER ? NULL
+					     : sentinel_check(w, nap->now_ns);
 	if (nap->led)
 		driver_looked(driver, nap->now_ns);
 	else if (nap->until != SENTINEL_NEVER && driver_used(driver))

@@ -473,11 +473,10 @@ static void count_quiet(struct pool *pool, uint64_t now_ns)
 		s->stopped_ns = now_ns;
 }
 
-struct skua_task *sentinel_check(struct worker *w)
+struct skua_task *sentinel_check(struct worker *w, uint64_t now_ns)
 {
 	struct pool *pool = w->pool;
 	struct sentinel *s = &pool->sentinel;
-	uint64_t now_ns = clock_now_ns();
 	struct skua_task *task = NULL;
 	uint32_t room = local_queue_room_owner(w->queue) + 1;
 	uint32_t claims = 0;
@@ -537,7 +536,7 @@ struct skua_task *sentinel_watch(struct worker *w, uint64_t now_ns)
 	    (holder != w->index + 1 && (holder != 0 || !take_role(w))) ||
 	    now_ns < s->check_ns)
 		return NULL;
-	task = sentinel_check(w);
+	task = sentinel_check(w, now_ns);
 	/* A worker that is awake has no reason to check less often. */
 	set_delay(pool, shortest_delay(pool));
 	return task;

@@ -119,6 +119,9 @@ uint64_t sentinel_enter(struct worker *w);
 /**
  * sentinel_check - take the ripe tasks out of the LIFO slots, and watch the leader
  *
+ * @now_ns: the time of the check. A look for events with the same time, by the sentinel, does
+ * not count as one of another worker since the check
+ *
  * Called by the sentinel, after its sleep or in a search. Takes as many tasks
  * as its local queue has room for, plus one. The sentinel then ends its sleep
  * or search as I3 says, which wakes a worker for its queue. The same holds if the
@@ -126,7 +129,7 @@ uint64_t sentinel_enter(struct worker *w);
  * them are in its LIFO slot or queue now.
  * Return: one of the tasks, which is not in the queue; NULL if none was taken.
  */
-struct skua_task *sentinel_check(struct worker *w);
+struct skua_task *sentinel_check(struct worker *w, uint64_t now_ns);
 
 /* sentinel_watch - check the LIFO slots as sentinel_check() does, if the check
  * is due and no other worker is the sentinel. Called by a worker that is awake

@@ -257,7 +257,7 @@ static struct lines sentinel_checks(void)
 	sentinel_enter(current_worker);
 	made.pool->sentinel.check_ns = 0;
 	lines_begin();
-	sentinel_check(current_worker);
+	sentinel_check(current_worker, clock_now_ns());
 	return made_count();
 }
 

@@ -186,6 +186,68 @@ TEST(stuck__leader__another_worker_takes_the_role)
 	}
 }
 
+/* A fiber that an event wakes, that yields until the checks of the sentinel are rare, and that
+ * occupies its worker then. */
+struct late {
+	struct skua_fiber fiber; /* first: a fiber is its late */
+	struct skua_runtime *rt;
+	struct skua_io io;
+	unsigned taken_over; /* rounds in which its worker led */
+};
+
+/* Longer than the delays of the sentinel take to become the longest. */
+#define YIELDS_NS UINT64_C(10000000)
+
+static void yield_then_get_stuck(struct late *it)
+{
+	uint64_t end_ns = skua_now_ns() + YIELDS_NS, before;
+	struct driver *driver = &it->rt->pool.drivers[0];
+	unsigned index;
+
+	while (skua_now_ns() < end_ns)
+		skua_yield();
+	index = current_worker->index;
+	before = takeovers(it->rt);
+	if (!driver_leads(driver, index))
+		return; /* the fiber was stolen */
+	while (driver_leads(driver, index))
+		;
+	it->taken_over += takeovers(it->rt) > before;
+}
+
+static void get_stuck_late(struct skua_fiber *self)
+{
+	struct late *it = (struct late *)self;
+	char byte;
+
+	while (it->taken_over < BLOCKS &&
+	       skua_io_read(it->io, &byte, 1, SKUA_FOREVER_NS) == 1)
+		yield_then_get_stuck(it);
+}
+
+/* No event comes meanwhile. If the sentinel took its own looks for those of another worker, the
+ * test would hang. */
+TEST(stuck__leader_after_short_polls__another_worker_takes_the_role)
+{
+	struct late it = { .rt = runtime_new(2, 0) };
+	int fds[2];
+
+	fds_open(fds, PAIR_UNIX);
+	it.io = attached(it.rt, fds[0]);
+	assert_int_equal(skua_fiber_init(&it.fiber, get_stuck_late, 0), 0);
+	spawn(it.rt, &it.fiber.task);
+	/* The fiber leaves bytes that come after its last round. */
+	while (!(state_of(&it.fiber.task) & TASK_COMPLETE)) {
+		if (idle_all_parked(&it.rt->pool.idle))
+			assert_int_equal(write(fds[1], "x", 1), 1);
+		usleep(1000);
+	}
+	join(&it.fiber.task);
+	io_close(it.io);
+	assert_int_equal(close(fds[1]), 0);
+	destroy(it.rt);
+}
+
 /* On a machine with two CPUs, the client and the server share one. */
 TEST(stuck__leader_computes__others_take_events)
 {
