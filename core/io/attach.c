@@ -58,23 +58,44 @@ static int begin(struct io_slot *slot)
 		       : -EEXIST;
 }
 
+static unsigned next_group(struct pool *pool)
+{
+	if (pool->idle.group_count <= 1)
+		return 0;
+	/* Relaxed: decides nothing but the order. */
+	return atomic_fetch_add_relaxed(&pool->attach_turn, 1) %
+	       pool->idle.group_count;
+}
+
 /* Return the group to whose driver the caller attaches: its own, if it is a worker. Another
  * thread may attach the descriptors of all workers, so it takes the groups in turn. */
 static unsigned group_here(struct pool *pool)
 {
 	const struct worker *worker = current_worker;
 
-	if (pool->idle.group_count <= 1)
-		return 0;
-	if (worker && worker->pool == pool)
-		return worker->group;
-	/* Relaxed: decides nothing but the order. */
-	return atomic_fetch_add_relaxed(&pool->attach_turn, 1) %
-	       pool->idle.group_count;
+	return worker && worker->pool == pool ? worker->group
+					      : next_group(pool);
 }
 
-/* Attach a descriptor of a known kind. */
-static int attach_kind(struct pool *pool, int fd, unsigned kind,
+/*
+ * Return the group for a connection. One acceptor may serve the whole machine, so its
+ * connections take the groups in turn, and the worker that an event wakes is in the group of
+ * the connection. A program that binds an acceptor to a worker keeps its connections there.
+ *
+ * Rejected: the group of the worker that first waits for the connection. A task that is
+ * spawned for it mostly runs where it was accepted, so most connections would stay there.
+ */
+static unsigned group_for_connection(struct pool *pool)
+{
+	const struct worker *worker = current_worker;
+	const struct skua_task *task =
+		worker ? (const struct skua_task *)worker->area.task : NULL;
+
+	return task && task->home != 0 ? group_here(pool) : next_group(pool);
+}
+
+/* Attach a descriptor of a known kind to the driver of @group. */
+static int attach_kind(struct pool *pool, int fd, unsigned kind, unsigned group,
 		       struct skua_io *out)
 {
 	struct io_slot *slot;
@@ -94,7 +115,7 @@ static int attach_kind(struct pool *pool, int fd, unsigned kind,
 	slot->delays[IO_READ] = slot->delays[IO_WRITE] = 0;
 	slot->connecting = false;
 	slot->accepted = 0;
-	slot->group = (uint16_t)group_here(pool);
+	slot->group = (uint16_t)group;
 	/* Relaxed, both: slot_init() releases. */
 	atomic_store_relaxed(&slot->pool, pool);
 	atomic_store_relaxed(&slot->generation, pool->generation);
@@ -130,7 +151,7 @@ int attach(struct pool *pool, int fd, unsigned flags, struct skua_io *out)
 
 	if (type == -EBADF)
 		return type;
-	code = attach_kind(pool, fd, kind, &io);
+	code = attach_kind(pool, fd, kind, group_here(pool), &io);
 	if (code)
 		return code;
 	code = kernel_set_nonblocking(fd);
@@ -337,14 +358,15 @@ int attach_accepted(const struct io_slot *listener, int fd, struct skua_io *out)
 {
 	/* Relaxed: the caller has claimed the listener. */
 	struct pool *pool = atomic_load_relaxed(&listener->pool);
-	int code = attach_kind(pool, fd, listener->kind, out);
+	unsigned group = group_for_connection(pool);
+	int code = attach_kind(pool, fd, listener->kind, group, out);
 
 	if (code != -EEXIST)
 		return code;
 	/* The number is new, so the program has closed the one that is attached by
 	 * close(). */
 	close_slot(table_find(fd), serial_of(table_find(fd)), true);
-	return attach_kind(pool, fd, listener->kind, out);
+	return attach_kind(pool, fd, listener->kind, group, out);
 }
 
 /* Close a descriptor of a pool that is being destroyed, or wait until another thread has

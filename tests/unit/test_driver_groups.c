@@ -25,7 +25,7 @@ int __wrap_llc_groups_make(struct llc_groups *out,
 #include "tests/near.h"
 #undef llc_groups_make
 
-#include "tests/unit/tasks.h"
+#include "tests/unit/pairs.h"
 
 /* Longer than a test takes. */
 #define SEARCH_NS (60 * NS_PER_S)
@@ -205,7 +205,7 @@ static unsigned group_of(struct skua_io io)
 	return table_find(io.fd)->group;
 }
 
-static uint32_t attached(unsigned group)
+static uint32_t attached_to(unsigned group)
 {
 	return atomic_load_relaxed(&rt->pool.drivers[group].attached);
 }
@@ -226,12 +226,12 @@ TEST(attach__from_outside__takes_the_groups_in_turn)
 		}
 		for (unsigned g = 0; g < s->groups; g++) {
 			assert_int_equal(counts[g], 2);
-			assert_int_equal(attached(g), 2);
+			assert_int_equal(attached_to(g), 2);
 		}
 		for (unsigned i = 0; i < 2 * s->groups; i++)
 			assert_int_equal(skua_io_close(ios[i]), 0);
 		for (unsigned g = 0; g < s->groups; g++)
-			assert_int_equal(attached(g), 0);
+			assert_int_equal(attached_to(g), 0);
 		destroy(rt);
 	}
 }
@@ -268,6 +268,90 @@ TEST(attach__by_a_task__its_workers_group)
 		}
 		destroy(rt);
 	}
+}
+
+/* Accepts one connection after the other. */
+struct acceptor {
+	struct skua_task task; /* first: a task is its acceptor */
+	struct skua_wait wait;
+	struct skua_io listener, *ios;
+	unsigned left;
+};
+
+static enum skua_poll accept_here(struct skua_task *self)
+{
+	struct acceptor *it = (struct acceptor *)self;
+	int code = 0;
+
+	while (it->left > 0 && !code) {
+		code = skua_io_accept_poll(self, it->listener, it->ios, NULL,
+					   NULL, &it->wait, SKUA_FOREVER_NS);
+		it->ios += !code;
+		it->left -= !code;
+	}
+	assert_true(code == 0 || code == -EAGAIN);
+	return code ? SKUA_PENDING : SKUA_DONE;
+}
+
+/* @bound: the worker that accepts; -1: any. */
+static void accept_connections(struct skua_io *ios, unsigned count, int bound)
+{
+	struct acceptor it = { .task = SKUA_TASK_INIT(accept_here),
+			       .ios = ios,
+			       .left = count };
+	int clients[2 * WORKERS];
+	struct sockaddr_in address;
+	int listener = listener_open(&address);
+
+	assert_int_equal(skua_io_attach(rt, listener, 0, &it.listener), 0);
+	for (unsigned i = 0; i < count; i++) {
+		clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(connect(clients[i],
+					 (struct sockaddr *)&address,
+					 sizeof(address)),
+				 0);
+	}
+	if (bound < 0)
+		spawn(rt, &it.task);
+	else
+		assert_int_equal(
+			skua_task_spawn_on(rt, (unsigned)bound, &it.task), 0);
+	join(&it.task);
+	assert_int_equal(skua_io_close(it.listener), 0);
+	for (unsigned i = 0; i < count; i++)
+		close(clients[i]);
+}
+
+/* The connections of an acceptor on any worker take the groups in turn. Those of one that is
+ * bound to a worker stay in the group of that. */
+static void accept_by(const struct shape *s, bool bound)
+{
+	unsigned count = 2 * s->groups, counts[WORKERS] = { 0 };
+	struct skua_io ios[2 * WORKERS];
+
+	begin(*s);
+	accept_connections(ios, count,
+			   bound ? (int)(s->groups * s->size) - 1 : -1);
+	for (unsigned i = 0; i < count; i++) {
+		counts[group_of(ios[i])]++;
+		assert_int_equal(skua_io_close(ios[i]), 0);
+	}
+	for (unsigned g = 0; g < s->groups && !bound; g++)
+		assert_int_equal(counts[g], 2);
+	assert_int_equal(counts[s->groups - 1], bound ? count : 2);
+	destroy(rt);
+}
+
+TEST(accept__by_any_worker__connections_take_the_groups_in_turn)
+{
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++)
+		accept_by(&shapes[n], false);
+}
+
+TEST(accept__by_a_bound_task__connections_stay_in_its_group)
+{
+	for (unsigned n = 0; n < COUNT_OF(shapes); n++)
+		accept_by(&shapes[n], true);
 }
 
 /* ---- leaders ---------------------------------------------------------------- */
