@@ -22,6 +22,15 @@
  * address. It cannot meet a later operation at the same address, because the kernel acts on it
  * before uring_cancel() returns, and the step is part of this operation.
  *
+ * The ring belongs to the driver of group 0, whatever the group of the workers that submit. A
+ * completion that is there when the submission ends is taken by the submitter, so operations on
+ * data in memory do not pass the driver; an operation that waits for a device takes longer than a
+ * wake-up in another group. If all workers of group 0 are in long polls, others reap for it (I11,
+ * I12). Rejected, until a machine with several groups shows a gain: a ring for each group. Each
+ * would need a queue, a submitter and a deadline of its own, a request to stop would have to go
+ * to the ring that has the operation, and a worker would collect fewer writes for each system
+ * call.
+ *
  * The ring is made at the first operation, and stays. A runtime without one, as on kernels
  * that refuse it, uses the blocking pool, also for an operation that the ring declines.
  */
