@@ -20,6 +20,7 @@ void driver_init(struct driver *driver, unsigned group, uint32_t generation,
 	atomic_init(&driver->summoned, 0);
 	atomic_init(&driver->looked_ns, 0);
 	atomic_init(&driver->seen_ns, 0);
+	atomic_init(&driver->arrivals, 0);
 }
 
 static uint64_t pack(const struct epoll_set *set)
@@ -208,6 +209,33 @@ bool driver_depose(struct driver *driver, unsigned from)
 bool driver_resign(struct driver *driver, unsigned i)
 {
 	return driver_leads(driver, i) && driver_depose(driver, i);
+}
+
+bool driver_vacate(struct driver *driver, unsigned i)
+{
+	/* Relaxed: a first guess, which the compare-exchange verifies. */
+	uint32_t leader = atomic_load_relaxed(&driver->leader);
+
+	/* Relaxed: ordered by the caller's fence. */
+	return leader == 0 || (leader == i + 1 &&
+			       atomic_cas_relaxed(&driver->leader, &leader, 0));
+}
+
+void driver_arrived(struct driver *driver, unsigned i)
+{
+	/* Relaxed, both: a hint. A vote may be lost to one of another worker. */
+	uint32_t word = atomic_load_relaxed(&driver->arrivals);
+	uint32_t votes = word >> DRIVER_VOTES_SHIFT;
+	uint32_t chosen = word & DRIVER_INDEX;
+
+	if (chosen == i + 1)
+		votes += votes < 2 * DRIVER_VOTES;
+	else if (votes > 0)
+		votes--;
+	else
+		chosen = i + 1, votes = 1;
+	atomic_store_relaxed(&driver->arrivals,
+			     votes << DRIVER_VOTES_SHIFT | chosen);
 }
 
 bool driver_stuck(const struct driver *driver, uint64_t since_ns,

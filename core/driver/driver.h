@@ -51,6 +51,15 @@
  * guess: a wake-up of another worker takes 5 us to 20 us. */
 #define DRIVER_KEEP_NS UINT64_C(20000)
 
+/* One in so many events votes for the worker on whose CPU it arrived. A worker is preferred as
+ * the leader from so many votes on, and has no more than twice as many; a vote for another
+ * worker takes one away. Guesses: a system call for 64 events; 128 events in a row choose a
+ * worker, 384 another one. */
+#define DRIVER_VOTE_EVENTS 64u
+#define DRIVER_VOTES       2u
+#define DRIVER_VOTES_SHIFT 24
+#define DRIVER_INDEX       ((UINT32_C(1) << DRIVER_VOTES_SHIFT) - 1)
+
 /* The index + 1 of the leader, and this bit while it sleeps in the driver. */
 #define DRIVER_ASLEEP (UINT32_C(1) << 31)
 
@@ -81,6 +90,9 @@ struct driver {
 	 * in all drivers of a pool: a worker delivers events of other groups by its own. */
 	driver_deliver_fn *deliver;
 	void *owner; /* of deliver */
+	/* Returns the CPU on which the kernel has handled what an event announces, or a
+	 * negative value if it does not tell. The same in all drivers. NULL: it never does. */
+	int (*cpu_of)(uint64_t data);
 	/* Makes a parked worker of @group check whether there is a leader, and whether the
 	 * leader is watched. Called after a fence. */
 	void (*summon)(void *ctx, unsigned group);
@@ -117,6 +129,9 @@ struct driver {
 	/* For tools: the same, but a sleep in the driver that ends without events counts as a
 	 * look. Writers and readers: workers. */
 	atomic_u64 seen_ns;
+	/* The worker on whose CPU most events arrive: index + 1, or 0; in the upper 8 bits,
+	 * its votes. A hint. Writers and readers: workers. */
+	atomic_u32 arrivals;
 };
 
 /* driver_init - @driver is zeroed; the generation of the process is known */
@@ -199,6 +214,30 @@ void driver_sleep(struct driver *driver, unsigned i, struct parker *parker,
 /* driver_resign - give the role up if worker @i, which calls this, has it, and make
  * another worker take it. Return: true if it did. */
 bool driver_resign(struct driver *driver, unsigned i);
+
+/* driver_vacate - make the role free if worker @i, which calls this, has it. The caller fences
+ * then, and summons another worker. Return: false if another worker has it. */
+bool driver_vacate(struct driver *driver, unsigned i);
+
+/* driver_arrived - vote for worker @i: an event has arrived on its CPU */
+void driver_arrived(struct driver *driver, unsigned i);
+
+/* driver_candidate - return index + 1 of the worker with the votes; 0: none */
+static inline unsigned driver_candidate(const struct driver *driver)
+{
+	/* Relaxed: a hint. */
+	return atomic_load_relaxed(&driver->arrivals) & DRIVER_INDEX;
+}
+
+/* driver_preferred - the same, if it has enough of them to be the better leader */
+static inline unsigned driver_preferred(const struct driver *driver)
+{
+	/* Relaxed: a hint. */
+	uint32_t word = atomic_load_relaxed(&driver->arrivals);
+
+	return word >> DRIVER_VOTES_SHIFT >= DRIVER_VOTES ? word & DRIVER_INDEX
+							  : 0;
+}
 
 /* driver_stuck - is the leader awake, although no worker has looked for events since
  * @since_ns? @leader: receives its index */

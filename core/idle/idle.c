@@ -213,6 +213,22 @@ int idle_first_parked_in(const struct idle *idle, unsigned group)
 				     .workers[__builtin_ctzll(parked)];
 }
 
+bool idle_sleeps_on(const struct idle *idle, unsigned i, unsigned cpu)
+{
+	return sleeper_on(idle, i, cpu + 1);
+}
+
+int idle_find_on(const struct idle *idle, unsigned group, unsigned cpu)
+{
+	const struct llc_group *members = &idle->groups->groups[group];
+
+	for (unsigned n = 0; n < members->count; n++) {
+		if (sleeper_on(idle, members->workers[n], cpu + 1))
+			return members->workers[n];
+	}
+	return -1;
+}
+
 bool idle_sleeps_elsewhere(const struct idle *idle)
 {
 	unsigned groups = idle->groups->count;

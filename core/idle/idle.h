@@ -269,6 +269,13 @@ static inline void idle_claim_none_last(struct idle *idle, unsigned group)
  * caller has fenced; without a fence, the result is a hint. */
 int idle_first_parked_in(const struct idle *idle, unsigned group);
 
+/* idle_sleeps_on - did worker @i last go to sleep on CPU @cpu? A hint. */
+bool idle_sleeps_on(const struct idle *idle, unsigned i, unsigned cpu);
+
+/* idle_find_on - return a worker of @group that last went to sleep on CPU @cpu, or -1. A
+ * hint. */
+int idle_find_on(const struct idle *idle, unsigned group, unsigned cpu);
+
 /* idle_at_work - return the number of workers that neither search nor are
  * parked, or 0 if some of them change their states
  *

@@ -426,6 +426,12 @@ static HOT void event(struct io_slot *slot, enum io_direction way,
 		attach_drop(slot);
 }
 
+int attach_cpu_of(uint64_t data)
+{
+	/* The descriptor may be another one by now: it only votes. */
+	return kernel_option((int)(uint32_t)data, SO_INCOMING_CPU);
+}
+
 HOT void attach_deliver(struct driver *driver, uint64_t data, uint32_t events)
 {
 	struct io_slot *slot = table_find((int)(uint32_t)data);

@@ -28,6 +28,10 @@ void attach_drop(struct io_slot *slot);
 /* attach_deliver - act on an event of the driver. Implements driver_deliver_fn. */
 void attach_deliver(struct driver *driver, uint64_t data, uint32_t events);
 
+/* attach_cpu_of - return the CPU on which the kernel has last handled a packet for the socket of
+ * an event; a negative value: it is no socket, or there was none */
+int attach_cpu_of(uint64_t data);
+
 /* attach_close_all - close the descriptors that are still attached to a pool without
  * tasks, and wait for the calls of other threads. Return: how many there were; @first
  * receives the lowest number. */

@@ -26,12 +26,37 @@ static void begin_round(struct worker *w)
 		w->area.counters.tasks_polled + local_queue_length(w->queue);
 }
 
+/* Vote for the worker on whose CPU the first event has arrived. Not inlined, as it is rare. */
+static __attribute__((noinline)) void vote(struct worker *w,
+					   const struct driver_batch *batch)
+{
+	struct driver *driver = w->driver;
+	const struct idle *idle = &w->pool->idle;
+	int i = (int)driver_candidate(driver) - 1;
+	int cpu;
+
+	if (!driver->cpu_of || w->pool->worker_count == 1)
+		return;
+	cpu = driver->cpu_of(batch->events[0].data.u64);
+	if (cpu < 0)
+		return;
+	/* Mostly the same worker: each of the others has a line. */
+	if (i < 0 || !idle_sleeps_on(idle, (unsigned)i, (unsigned)cpu))
+		i = idle_find_on(idle, w->group, (unsigned)cpu);
+	if (i >= 0)
+		driver_arrived(driver, (unsigned)i);
+}
+
 static void deliver_batch(struct worker *w, const struct driver_batch *batch)
 {
 	struct driver *driver = w->driver;
+	uint64_t before = w->area.counters.io_events;
 
 	counter_add_owner(&w->area.counters.io_reaps, 1);
 	counter_add_owner(&w->area.counters.io_events, batch->count);
+	if (before / DRIVER_VOTE_EVENTS !=
+	    (before + batch->count) / DRIVER_VOTE_EVENTS)
+		vote(w, batch);
 	for (unsigned i = 0; i < batch->count; i++) {
 		if (w->telemetry.recorder.on)
 			record(w, batch, i);

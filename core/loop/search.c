@@ -258,7 +258,8 @@ static void take_nap(struct worker *w, struct nap *nap)
 	if (w->pollers.list)
 		sentinel_summoned_in_vain(w);
 	nap->polled = pollers_park_owner(&w->pollers, parker, nap->until);
-	nap->led = !nap->polled && driver_enter(driver, w->index); /* I11 */
+	nap->led = !nap->polled && !sentinel_pass_lead(w) &&
+		   driver_enter(driver, w->index); /* I11 */
 	nap->slept = false;
 	nap->batch.count = 0;
 	if (nap->led) {

@@ -80,6 +80,23 @@ static bool summon_in(struct pool *pool, unsigned group)
 	return i >= 0;
 }
 
+bool sentinel_pass_lead(struct worker *w)
+{
+	struct pool *pool = w->pool;
+	unsigned i;
+
+	if (!driver_used(w->driver))
+		return false;
+	i = driver_preferred(w->driver) - 1;
+	/* Relaxed: a hint. A worker that sleeps in a poller cannot lead. I11:
+	 * summon_parked() fences after the role is free. */
+	return i < pool->worker_count && i != w->index &&
+	       idle_parked(&pool->idle, i) &&
+	       atomic_load_relaxed(&pool->workers[i]->pollers.parks) == 0 &&
+	       driver_vacate(w->driver, w->index) &&
+	       summon_parked(pool, w->group, i);
+}
+
 static void summon_any(struct pool *pool)
 {
 	for (unsigned g = 0; g < pool->groups->count; g++) {

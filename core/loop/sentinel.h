@@ -90,6 +90,11 @@ void sentinel_summon(struct pool *pool);
  * caller has fenced. */
 void sentinel_summon_leader(struct pool *pool, unsigned group);
 
+/* sentinel_pass_lead - if another worker of the group is the better leader, and is parked, let
+ * it take the role. Called by @w, which is parked, before it takes the role or keeps it. Return:
+ * false: @w may have it */
+bool sentinel_pass_lead(struct worker *w);
+
 /* sentinel_summoned_in_vain - if @w was summoned, and has not become the sentinel, make the
  * sentinel look for events of its group. Called by @w, which is parked and has pollers, so
  * that it cannot lead. */

@@ -88,6 +88,12 @@ static HOT void deliver(struct driver *driver, uint64_t data, uint32_t events)
 		attach_deliver(driver, data, events);
 }
 
+/* cpu_of - the callback driver.cpu_of */
+static int cpu_of(uint64_t data)
+{
+	return data == FILES_EVENTS ? -1 : attach_cpu_of(data);
+}
+
 /* submit - the callback pool.submit */
 static void submit(struct pool *pool)
 {
@@ -115,6 +121,7 @@ static int init_memory(struct skua_runtime *rt)
 	for (unsigned g = 0; g < rt->groups.count; g++) {
 		rt->pool.drivers[g].deliver = deliver;
 		rt->pool.drivers[g].owner = rt;
+		rt->pool.drivers[g].cpu_of = cpu_of;
 	}
 	return code;
 }

@@ -43,6 +43,7 @@ EXCEPTIONS = {
     "core/idle/parker.h: wake": "signal_event() of drive.c; interrupt() of driver.c; wake() of pollers.c, which is marked",
     "core/driver/driver.c: summon": "summon() of pool_init.c",
     "core/loop/reap.c: deliver": "a function of the library that makes tasks runnable",
+    "core/loop/reap.c: cpu_of": "a function of the library that asks the kernel",
     "core/loop/pool.c: on_drained": "signal_event() of drive.c",
     "core/loop/loop.c: recheck_affinity": "recheck_affinity() of affinity.c",
     "core/loop/loop.c: submit": "submit() of runtime.c",

@@ -757,6 +757,32 @@ static void setup_poller_beside_far(void)
 	place(3, 2);
 }
 
+/* Most events arrive on the CPU of worker @i. */
+static void prefer(unsigned i)
+{
+	for (unsigned n = 0; n < DRIVER_VOTES; n++)
+		driver_arrived(&pool.drivers[0], i);
+	explore_assert(driver_preferred(&pool.drivers[0]) == i + 1);
+}
+
+static void setup_preferred(void)
+{
+	setup_event_long_keep();
+	prefer(1);
+}
+
+static void setup_preferred_of_three(void)
+{
+	setup_event_long_of_three_keep();
+	prefer(2);
+}
+
+static void setup_preferred_beside(void)
+{
+	setup_two_keep();
+	prefer(0);
+}
+
 static void setup_busy(void)
 {
 	setup(1, yield_until_first, SENTINEL_NEVER);
@@ -926,6 +952,21 @@ static const struct explore_case cases[] = {
 	  FEW(15000) },
 	{ EXPLORE_PASS("two_long_of_groups__awake__few", setup_awake_of_groups,
 		       check_two, THREE_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("preferred__few", setup_preferred, check_two,
+		       WORKERS_AND(attaches_two)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("preferred__many", setup_preferred, check_two,
+		       WORKERS_AND(attaches_two)),
+	  MANY(15000) },
+	{ EXPLORE_PASS("preferred_of_three__few", setup_preferred_of_three,
+		       check_two, THREE_AND(attaches_two_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("preferred__beside_spawn__few", setup_preferred_beside,
+		       check, WORKERS_AND(attaches_and_spawns)),
+	  FEW(15000) },
+	{ EXPLORE_PASS("preferred__poller__few", setup_preferred_beside, check,
+		       WORKERS_AND(attaches_and_adds_poller_late)),
 	  FEW(15000) },
 	{ EXPLORE_PASS("quiet__few", setup_quiet, check_two,
 		       WORKERS_AND(attaches_two_late)),

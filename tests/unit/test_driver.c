@@ -684,3 +684,64 @@ TEST(epoll_pwait2__denied__events_and_timers_come)
 {
 	assert_int_equal(exit_of(events_and_timers), 0);
 }
+
+/* ---- where events arrive ---------------------------------------------------- */
+
+#define PASSES 60u
+
+static void prefer(struct skua_runtime *rt, unsigned i)
+{
+	for (unsigned n = 0; n < 4 * DRIVER_VOTES; n++)
+		driver_arrived(driver_of(rt), i);
+	assert_int_equal(driver_preferred(driver_of(rt)), i + 1);
+}
+
+/* Does worker @i lead, and sleep, soon? */
+static bool soon_leads(struct skua_runtime *rt, unsigned i)
+{
+	for (unsigned n = 0; n < 1000; n++) {
+		if (atomic_load_acquire(&driver_of(rt)->leader) ==
+		    (DRIVER_ASLEEP | (i + 1)))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+/* The leader passes the role on after an event, unless its polls were long, so that it had given
+ * the role up before. If no worker passed it on, the test would hang. */
+TEST(leader__another_worker_is_preferred__takes_the_role)
+{
+	struct skua_runtime *rt = runtime_new(3, 0);
+	struct reader reader;
+
+	reader_start(rt, &reader, UINT64_MAX);
+	for (unsigned n = 0; n < PASSES; n++) {
+		prefer(rt, n % 3);
+		do
+			tell(&reader);
+		while (!soon_leads(rt, n % 3));
+	}
+	atomic_store_relaxed(&reader.goal, 0);
+	tell(&reader);
+	reader_end(rt, &reader);
+	destroy(rt);
+}
+
+TEST(votes__for_two_workers__most_of_the_last_ones_decide)
+{
+	struct driver driver = { .owner = NULL };
+
+	assert_int_equal(driver_preferred(&driver), 0);
+	driver_arrived(&driver, 5);
+	assert_int_equal(driver_preferred(&driver), 0);
+	driver_arrived(&driver, 5);
+	assert_int_equal(driver_preferred(&driver), 6);
+	for (unsigned n = 0; n < 100; n++)
+		driver_arrived(&driver, 5);
+	driver_arrived(&driver, 7);
+	assert_int_equal(driver_preferred(&driver), 6);
+	for (unsigned n = 0; n < 6; n++)
+		driver_arrived(&driver, 7);
+	assert_int_equal(driver_preferred(&driver), 8);
+}

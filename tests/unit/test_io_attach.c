@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_io_attach.c - descriptors that are attached, and arguments */
+#include "core/io/attach.h"
 #include "tests/unit/io_deadlines.h"
 
 /* ---- attach ------------------------------------------------------------- */
@@ -285,5 +286,35 @@ TEST(read__another_reads__ebusy)
 				 -EAGAIN);
 		pair_close(&pair);
 	}
+	destroy(rt);
+}
+
+/* Packets over loopback arrive on the CPU of the thread that sends them. */
+TEST(cpu_of__tcp_and_others__that_of_the_last_packet_or_none)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	cpu_set_t all, one;
+	struct skua_io io;
+	int fds[2];
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	fds_open(fds, PAIR_TCP);
+	io = attached(rt, fds[0]);
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+		assert_int_equal(write(fds[1], "x", 1), 1);
+		assert_int_equal(attach_cpu_of((uint32_t)io.fd), (int)cpu);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	io_close(io);
+	close(fds[1]);
+	fds_open(fds, PAIR_PIPE);
+	assert_true(attach_cpu_of((uint32_t)fds[0]) < 0);
+	close(fds[0]);
+	close(fds[1]);
 	destroy(rt);
 }

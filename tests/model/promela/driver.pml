@@ -24,7 +24,8 @@
  * leader alone; groups; the value of delays.
  *
  * A configuration (see run): WORKERS, 2 or 3; CLAIM; INSIDE, worker 0 attaches, in a poll
- * that never ends; LONG, a leader gives the role up before it polls.
+ * that never ends; LONG, a leader gives the role up before it polls; PREFERS, all workers but
+ * worker 1 pass the role on to that while it is parked.
  */
 
 #ifndef WORKERS
@@ -39,6 +40,8 @@
 #define BIT(i) (1 << (i))
 #define ALL    (BIT(WORKERS) - 1)
 #define NOBODY WORKERS
+
+#define PREFERRED 1
 
 #ifdef NO_ATTACH_FENCE /* driver_attach() */
 #define ATTACH_FENCE 0
@@ -235,6 +238,7 @@ proctype worker(byte me)
 	byte mine;  /* the event that it has taken, from 1 */
 	bool until; /* it sleeps with a deadline */
 	byte old, i; /* of summon() */
+	bool passes; /* it has given the role up for the preferred worker */
 
 #ifdef INSIDE
 	if
@@ -294,6 +298,39 @@ sleep:
 		fi
 	:: true
 	fi;
+#ifdef PREFERS
+	/* sentinel_pass_lead() */
+	if
+	:: attached && me != PREFERRED && (parked & BIT(PREFERRED)) ->
+		atomic {
+			if
+			:: leader == me ->
+				store(RESIGN);
+				fence(1);
+				passes = true
+			:: leader == NOBODY -> passes = true
+			:: else
+			fi
+		}
+	:: else
+	fi;
+	if
+	:: passes ->
+		passes = false;
+		summoned = PREFERRED;
+#ifndef PASSES_SILENTLY
+		if
+		:: parked & BIT(PREFERRED) ->
+			unpark(PREFERRED);
+			goto asleep_outside
+		:: else
+		fi
+#else
+		goto asleep_outside
+#endif
+	:: else
+	fi;
+#endif
 	/* driver_enter() */
 	atomic {
 		if
@@ -332,6 +369,7 @@ sleep:
 		   }
 		fi
 	:: else ->
+asleep_outside:
 		/* parker_park(), parker_park_until() */
 		atomic { notified[me] || until -> notified[me] = false };
 		if
