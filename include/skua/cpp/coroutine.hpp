@@ -148,10 +148,21 @@ struct final_awaiter {
 	}
 };
 
-/* co_await of a task: runs it, and goes on when it has returned. */
+/*
+ * co_await of a task: runs it, and goes on when it has returned. The frame is its own, and
+ * ends with it: a second co_await finds no task.
+ */
 template <class Promise> struct call_awaiter {
 	Promise *callee;
 
+	explicit call_awaiter(Promise *it) noexcept : callee(it)
+	{
+	}
+	call_awaiter(const call_awaiter &) = delete;
+	~call_awaiter()
+	{
+		std::coroutine_handle<Promise>::from_promise(*callee).destroy();
+	}
 	bool await_ready() const noexcept
 	{
 		return false;
@@ -331,18 +342,14 @@ template <class T> struct promise : promise_base, promise_result<T> {
 			.destroy();
 	}
 
-	static int may_begin(promise *it) noexcept
-	{
-		return it && !coroutine::from_promise(*it).done() ? 0 : -EINVAL;
-	}
-
 	// Nothing else can be awaited: it would resume the coroutine outside of a poll.
 	template <class U>
 	call_awaiter<promise<U>> await_transform(task<U> &&callee)
 	{
-		check(promise<U>::may_begin(callee.promise_),
+		check(callee.promise_ ? 0 : -EINVAL,
 		      "co_await skua::task: moved from, or awaited before");
-		return { callee.promise_ };
+		return call_awaiter<promise<U>>(
+			std::exchange(callee.promise_, nullptr));
 	}
 	template <class U>
 	operation_awaiter<join_operation<U>>
@@ -375,8 +382,8 @@ template <class T> struct promise : promise_base, promise_result<T> {
  * class task - a coroutine that returns T, and has not begun
  *
  * It owns the frame of the coroutine, and may be moved. A task that is destroyed before
- * it was awaited or spawned never runs. To await or spawn it a second time, or after it was
- * moved from, throws EINVAL. T may be void, a reference, or any type that can be moved. T and
+ * it was awaited or spawned never runs. To await or spawn it a second time, also while it
+ * runs, or after it was moved from, throws EINVAL. T may be void, a reference, or any type that can be moved. T and
  * the variables of the coroutine can be aligned to at most 64 bytes.
  *
  * Threads: one at a time. Allocates: calling the coroutine allocates its frame.
@@ -392,8 +399,8 @@ template <class T> class [[nodiscard]] task
 	}
 	task &operator=(task &&from) noexcept
 	{
-		task old(std::move(*this));
-		promise_ = std::exchange(from.promise_, nullptr);
+		task other(std::move(from));
+		std::swap(promise_, other.promise_);
 		return *this;
 	}
 	~task()
@@ -434,7 +441,7 @@ struct task_access {
 	}
 	template <class T> static int may_begin(task<T> &it) noexcept
 	{
-		return promise<T>::may_begin(it.promise_);
+		return it.promise_ ? 0 : -EINVAL;
 	}
 	template <class T> static promise<T> *promise_of(task<T> &it) noexcept
 	{

@@ -134,9 +134,9 @@ template <class T> class [[nodiscard]] join_handle
 	}
 	join_handle &operator=(join_handle &&from) noexcept
 	{
-		join_handle old(std::move(*this));
-		node_ = std::exchange(from.node_, nullptr);
-		out_ = from.out_;
+		join_handle other(std::move(from));
+		std::swap(node_, other.node_);
+		out_ = other.out_;
 		return *this;
 	}
 	~join_handle()
