@@ -114,7 +114,9 @@ SKUA_API int skua_runtime_worker_stats(const struct skua_runtime *rt,
 /**
  * enum skua_times_of - which times skua_runtime_times() returns
  * @SKUA_TIMES_POLL: durations of polls. Estimated from a sample: each poll that is
- *         timed also counts for the polls since the last timed one
+ *         timed also counts for the polls since the last timed one. The first poll after
+ *         a search is timed more often than others, so if such polls take longer, the
+ *         mean is too large; a recording (skua_record_start()) has each poll
  * @SKUA_TIMES_WAIT: waits of tasks from a spawn or wake-up to the poll. Estimated
  *         from a sample, in the same way
  * @SKUA_TIMES_STEAL: search times of workers before each successful steal
