@@ -2,6 +2,9 @@
 /* figures.c - see figures.h */
 #include "bpf/stats/figures.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 const struct figure_counter figure_counters[] = {
 #define COUNTER(name, place, kind, column, title, help) \
 	[place] = { #name, help, offsetof(struct area_counters, name) },
@@ -137,4 +140,14 @@ const char *figure_state(uint64_t state)
 	};
 
 	return state < sizeof(names) / sizeof(*names) ? names[state] : "?";
+}
+
+const char *figure_runtime(const struct target *target,
+			   const struct target_runtime *runtime, char *text)
+{
+	text[0] = '\0';
+	if (target_runtimes(target) > 1)
+		snprintf(text, FIGURE_RUNTIME, ", runtime 0x%" PRIx64 " of %u",
+			 runtime->address, target_runtimes(target));
+	return text;
 }

@@ -37,6 +37,12 @@ enum figure_histogram {
 
 extern const char *const figure_histogram_names[FIGURE_HISTOGRAMS];
 
+/* figure_runtime - if a process has several runtimes, write which one this is, as
+ * ", runtime 0x5581e0 of 2", to @text; otherwise nothing. Return: @text */
+#define FIGURE_RUNTIME 48u
+const char *figure_runtime(const struct target *target,
+			   const struct target_runtime *runtime, char *text);
+
 /* figure_sum - add up one histogram of all workers, into @sum */
 void figure_sum(const struct target_snapshot *snapshot,
 		enum figure_histogram which, struct probes_histogram *sum);

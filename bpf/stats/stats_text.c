@@ -227,13 +227,15 @@ void stats_text(FILE *file, struct target *target,
 		const struct target_snapshot *snapshot)
 {
 	char comm[TARGET_NAME], up[32], spawned[32], queued[32];
+	char which[FIGURE_RUNTIME];
 	uint64_t began = runtime->area.started_ns;
 
 	target_comm(target, comm);
 	fprintf(file,
-		"process %d (%s), skua %s, up %s: %s task%s spawned, %s "
+		"process %d (%s), skua %s%s, up %s: %s task%s spawned, %s "
 		"in the injection queue\n\n",
 		target_pid(target), comm, runtime->version,
+		figure_runtime(target, runtime, which),
 		text_time(up, snapshot->at_ns > began
 				      ? (double)(snapshot->at_ns - began)
 				      : 0),

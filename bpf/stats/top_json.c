@@ -154,7 +154,7 @@ static json_t *runtime_json(struct target *target,
 	target_comm(target, comm);
 	return json_pack(
 		"{s:o, s:s, s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, "
-		"s:o, s:o, s:o}",
+		"s:o, s:o, s:o, s:o}",
 		"pid", json_count((uint64_t)target_pid(target)), "comm", comm,
 		"abi", json_count(at->area.abi), "version", at->version,
 		"started_ns", json_count(at->area.started_ns), "at_ns",
@@ -164,7 +164,8 @@ static json_t *runtime_json(struct target *target,
 		workers_json(target, runtime), "totals",
 		totals_json(at, runtime), "types", kinds_json(target, runtime),
 		"histograms", histograms, "rank",
-		rank == TARGET_NO_RANK ? json_null() : json_count(rank));
+		rank == TARGET_NO_RANK ? json_null() : json_count(rank),
+		"runtime", json_count(at->address));
 }
 
 bool top_json(FILE *file, struct target *target,

@@ -16,11 +16,12 @@ static void print_head(FILE *file, struct target *target,
 {
 	struct top_rates all = top_rates_all(runtime);
 	uint64_t began = at->area.started_ns, now = runtime->after.at_ns;
-	char comm[TARGET_NAME], up[32], text[32];
+	char comm[TARGET_NAME], up[32], text[32], which[FIGURE_RUNTIME];
 
 	target_comm(target, comm);
-	fprintf(file, "process %d (%s), skua %s, up %s, %u worker%s\n",
+	fprintf(file, "process %d (%s), skua %s%s, up %s, %u worker%s\n",
 		target_pid(target), comm, at->version,
+		figure_runtime(target, at, which),
 		text_time(up, now > began ? (double)(now - began) : 0),
 		runtime->worker_count, runtime->worker_count == 1 ? "" : "s");
 	fprintf(file, "busy %.0f %%", 100 * all.busy);

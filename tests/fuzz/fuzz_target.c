@@ -65,6 +65,12 @@ void target_comm(const struct target *target, char *text)
 	text[0] = 0;
 }
 
+unsigned target_runtimes(const struct target *target)
+{
+	(void)target;
+	return 1;
+}
+
 const char *target_symbols_missing(const struct target *target)
 {
 	(void)target;

@@ -247,6 +247,21 @@ for verb in stats perf "record -o $scratch/none.skua"; do
 done
 stop other
 
+# Each of several runtimes is named; the table of one has no such name.
+expect 'one runtime' out_lacks ', runtime 0x'
+start two "$watched" two
+for verb in 'top --once --interval 0.1' stats; do
+	# shellcheck disable=SC2086 # words
+	run $verb -p "${pids[two]}"
+	expect "$verb of two runtimes" test 2 = \
+		"$(grep -oE '^process .*, runtime 0x[0-9a-f]+ of 2, up ' "$scratch/out" |
+			grep -oE '0x[0-9a-f]+' | sort -u | wc -l)"
+done
+run top --once --json --interval 0.1 -p "${pids[two]}"
+expect 'two runtimes' test 2 = \
+	"$(grep -oE '"runtime":[0-9]+' "$scratch/out" | sort -u | wc -l)"
+stop two
+
 # Runtimes that come and go are shown when they are there for an interval.
 start renew "$watched" renew
 "$skua" top --json --interval 0.02 -p "${pids[renew]}" \

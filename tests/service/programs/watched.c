@@ -8,6 +8,7 @@
  *	later	is count, after a line
  *	load	tasks that run, with pauses, in which others have the CPUs; prints
  *		in the end how many were spawned and how many ran
+ *	two	is load, with a second runtime
  *	fork	prints the number of a child, which waits as it does
  *	headless is load, and its first thread has ended
  *	exec	then executes `sleep`, which waits for ever
@@ -317,6 +318,19 @@ static void leave_threads(struct skua_runtime *rt)
 	pthread_exit(NULL);
 }
 
+/* A second runtime beside @rt. */
+static void stay_beside(struct skua_runtime *rt)
+{
+	struct skua_config config = { .size = sizeof(config), .workers = 1 };
+	struct skua_runtime *other;
+
+	if (skua_runtime_create(&other, &config, NULL) != 0)
+		exit(1);
+	load(rt);
+	if (skua_runtime_destroy(other) != 0)
+		exit(1);
+}
+
 static int run(struct skua_runtime *rt, const char *mode)
 {
 	if (strcmp(mode, "count") == 0) {
@@ -328,6 +342,8 @@ static int run(struct skua_runtime *rt, const char *mode)
 		count(rt);
 	} else if (strcmp(mode, "load") == 0) {
 		load(rt);
+	} else if (strcmp(mode, "two") == 0) {
+		stay_beside(rt);
 	} else if (strcmp(mode, "secret") == 0) {
 		prctl(PR_SET_DUMPABLE, 0);
 		load(rt);
