@@ -449,7 +449,8 @@ SKUA_API int skua_subscription_receive(struct skua_subscription *subscription,
 				       uint64_t deadline_ns);
 
 /* skua_subscription_receive_poll - the same in a poll. As skua_channel_receive_poll()
- * otherwise; @item is written only in the call that returns 0. */
+ * otherwise; @item is written only during a call, and need not stay in place while @wait is
+ * armed. Its content is undefined after a call that does not return 0. */
 SKUA_API int
 skua_subscription_receive_poll(struct skua_task *self,
 			       struct skua_subscription *subscription,
