@@ -17,7 +17,7 @@
 /*
  * How late a timer may be, as the price of fewer checks, if no poll is longer.
  * A guess: the end of a tick costs about 0.1 us. With 50 us, timers were late by
- * 27 us beside polls of 10 us, and now by 6 us. The benchmark `timers` retunes
+ * 27 us beside polls of 10 us, and now by 5 us. The benchmark `timers` retunes
  * it.
  */
 #define TICK_NS UINT64_C(10000)

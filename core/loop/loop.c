@@ -211,6 +211,18 @@ static unsigned other_groups(const struct worker *w, bool busy, bool due)
 	return !busy && sentinel_is(w) ? others : 1;
 }
 
+/* Fire the timers that are due. Those of their tasks that are not in the LIFO slot run
+ * before tasks that yielded, too. */
+static inline void fire_timers(struct worker *w, uint64_t now_ns,
+			       unsigned others)
+{
+	uint64_t end = local_queue_tail_owner(w->queue);
+
+	timers_fire_due(w, now_ns, others);
+	if (local_queue_tail_owner(w->queue) != end)
+		work_overtake_owner(w, end);
+}
+
 /* End a tick. @busy: the worker has more tasks, so that its pollers are called,
  * and other groups' timers checked, only if that is due. */
 static HOT void end_tick(struct worker *w, bool busy)
@@ -225,7 +237,7 @@ static HOT void end_tick(struct worker *w, bool busy)
 	telemetry_check(&w->telemetry, now_ns);
 	if (now_ns >= w->affinity_due_ns)
 		w->pool->recheck_affinity(w, now_ns);
-	timers_fire_due(w, now_ns, others);
+	fire_timers(w, now_ns, others);
 	if (pool_submit_due(w->pool, now_ns, !busy))
 		w->pool->submit(w->pool);
 	if (due)

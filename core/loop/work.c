@@ -19,6 +19,8 @@
 /* The longest polls of its own tasks behind which a worker puts injected tasks. A
  * guess: twenty times as long as moving such a task takes. */
 #define INJECT_BEHIND_NS UINT64_C(1000)
+/* About how long it takes to move a task to the end of the queue. A guess. */
+#define OVERTAKE_MOVE_NS UINT64_C(25)
 
 /* ---- making tasks visible ---------------------------------------------- */
 
@@ -152,6 +154,19 @@ static void move_back_owner(struct worker *w, uint32_t count)
 
 	while (count-- > 0 && (task = local_queue_pop_owner(w->queue)) != NULL)
 		push_owner(w, task);
+}
+
+void work_overtake_owner(struct worker *w, uint64_t end)
+{
+	uint32_t others = local_queue_before_owner(w->queue, end);
+
+	if (others == 0 || others * OVERTAKE_MOVE_NS > w->tick.mean_ns ||
+	    local_queue_before_owner(w->queue, w->overtaken_end) > 0)
+		return;
+	move_back_owner(w, others);
+	w->overtaken_end = local_queue_end_owner(w->queue);
+	/* A worker that was about to park may have missed a task in between. */
+	work_tell_owner(w);
 }
 
 /*

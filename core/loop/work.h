@@ -43,6 +43,23 @@ void work_push_back_owner(struct worker *w, struct skua_task *task);
  */
 void work_yield_owner(struct worker *w, struct skua_task *task);
 
+/**
+ * work_overtake_owner - let the tasks that timers have just woken run before the other
+ * tasks in the queue
+ * @end: the position after the other tasks (local_queue_end_owner())
+ *
+ * The first of these tasks is in the LIFO slot. The others have been pushed behind tasks
+ * that yielded, and would wait for a poll of each. Nothing happens if moving those takes
+ * longer than a poll. A task is overtaken once, at most: nothing happens either until all
+ * tasks that were overtaken have left the queue. So an endless stream of timers starves no
+ * task.
+ *
+ * Rejected: the urgent lane, as the program's urgent tasks would wait behind those of
+ * timers. Also rejected: to fire a timer only when its task can run next. It would take
+ * the lock of the wheel for each timer, and no searcher would find the others.
+ */
+void work_overtake_owner(struct worker *w, uint64_t end);
+
 /* work_next - take a task of the worker's own or from a shared queue, without a
  * search. Return: NULL if there is none. */
 struct skua_task *work_next(struct worker *w);

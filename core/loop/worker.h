@@ -42,6 +42,7 @@ struct worker {
 	struct tick tick;
 	struct turns turns;       /* of its own tasks and those injected */
 	uint64_t batch_end;       /* of the last injected batch, in its queue */
+	uint64_t overtaken_end;   /* of the tasks that timers' tasks overtook */
 	uint64_t affinity_due_ns; /* pool.recheck_affinity; UINT64_MAX: never */
 	uint64_t pollers_due_ns;  /* when its pollers are called although it is
 				   * busy, and it checks other groups */
