@@ -21,6 +21,12 @@
  * thread-local both before and after a suspension: compilers keep the thread pointer.
  * fiber_poll() runs on the stack of its thread, or on that of a fiber that stays on its
  * thread meanwhile, because it is in a poll within its own.
+ *
+ * Rejected: to switch from a fiber that suspends itself straight to the fiber in the LIFO slot,
+ * which then ends the poll of the first one. That saves two of the four switches of a
+ * channel_round_trip. In a prototype without a limit of the LIFO slot it took 105 ns instead of
+ * 103: both fibers have to read the control bits, and the function that switches
+ * is no tail call any more. And a fiber would have to do what the loop does between two polls.
  */
 #ifndef SKUA_CORE_FIBER_FIBER_H
 #define SKUA_CORE_FIBER_FIBER_H
