@@ -4,6 +4,8 @@
 #ifndef SKUA_CPP_GROUP_HPP
 #define SKUA_CPP_GROUP_HPP
 
+#include <atomic>
+
 #include <skua/cpp/task.hpp>
 #include <skua/group.h>
 
@@ -41,8 +43,13 @@ class group : private detail::observer
 	 * fiber or thread. */
 	~group()
 	{
-		if (skua_group_live(&it_) == 0)
+		// Relaxed: the program orders the spawns before the end of the group.
+		if (!unwaited_.load(std::memory_order_relaxed))
 			return;
+		if (skua_group_live(&it_) == 0) {
+			settle();
+			return;
+		}
 		skua_group_cancel(&it_);
 		int code = skua_group_wait(&it_);
 		if (code == -ECANCELED && skua_cancel_mask() == 0) {
@@ -122,6 +129,8 @@ class group : private detail::observer
 	/* Private to the library: a wait by a C function has returned 0. */
 	void waited()
 	{
+		unwaited_.store(false,
+				std::memory_order_relaxed); // as in ~group()
 		if (!error_)
 			return;
 		std::exception_ptr error = std::exchange(error_, nullptr);
@@ -133,11 +142,24 @@ class group : private detail::observer
 	void add(detail::node *member)
 	{
 		member->watcher = this;
+		// The test keeps members that spawn from writing the same line in turn.
+		if (!unwaited_.load(std::memory_order_relaxed))
+			unwaited_.store(true, std::memory_order_relaxed);
 		detail::check(skua_group_spawn(&it_, member->task()),
 			      "skua::group::spawn");
 	}
 
       private:
+	/* The wait for a group whose members have all ended. It returns at once, also in a
+	 * coroutine, with what the members wrote, and the group's memory for them is free
+	 * after it. */
+	void settle() noexcept
+	{
+		if (skua_task *self = skua_task_self())
+			skua_group_wait_poll(self, &it_);
+		else
+			skua_group_wait(&it_);
+	}
 	static bool is_cancelled(const std::exception_ptr &error) noexcept
 	{
 		try {
@@ -162,6 +184,9 @@ class group : private detail::observer
 	}
 
 	skua_runtime *rt_;
+	std::atomic<bool> unwaited_{
+		false
+	}; // members were spawned since the last wait
 	skua_group it_;
 	std::exception_ptr error_;
 };
