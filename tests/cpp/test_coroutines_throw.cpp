@@ -210,6 +210,54 @@ void in_handlers()
 
 // --- groups -------------------------------------------------------------------------
 
+// Not coroutines: they throw when they are called.
+skua::task<> body_throws(skua::group &)
+{
+	throw Fault("body");
+}
+
+skua::task<> body_throws_late(skua::group &group)
+{
+	skua::spawn(group, late(1, 1h));
+	group.spawn_fiber([] { skua::sleep_for(1h); });
+	throw Fault("body");
+}
+
+// The queue has no room for the body itself.
+skua::task<> body_fills(skua::group &group)
+{
+	try {
+		for (int i = 0; i < 1000; i++)
+			skua::spawn(group, late(i, 1h));
+		CHECK(false);
+	} catch (const std::system_error &) {
+	}
+	return nothing();
+}
+
+skua::task<std::string> awaits_group(skua::task<> (*body)(skua::group &))
+{
+	Alive here;
+	try {
+		co_await co::with_group(body);
+	} catch (const Fault &e) {
+		co_return e.what();
+	} catch (const std::system_error &e) {
+		co_return e.code() == std::errc(EAGAIN) ? "refused" : "other";
+	}
+	co_return "nothing";
+}
+
+void bodies(skua_runtime *rt)
+{
+	CHECK(skua::block_on(rt, awaits_group(body_throws)) == "body");
+	CHECK(skua::block_on(rt, awaits_group(body_throws_late)) == "body");
+	skua::runtime small({ .workers = 1, .max_queued = 2 });
+	CHECK(skua::block_on(small, awaits_group(body_fills)) == "refused");
+	skua_runtime_drain(rt);
+	CHECK(live == 0);
+}
+
 // Members that have ended, of a group that nothing has waited for.
 skua::task<> leaves_ended()
 {
@@ -298,6 +346,7 @@ int main()
 		each_move(rt);
 		CHECK(skua::block_on(rt, await_slams()) ==
 		      "destructordestructor");
+		bodies(rt);
 		unfinished(rt);
 		quick_members(rt);
 	}

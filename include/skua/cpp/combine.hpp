@@ -251,22 +251,36 @@ task<std::variant<detail::stored<T>...>> when_any(task<T>... tasks)
 
 /**
  * with_group - run a coroutine that spawns members of a group, and wait for all
- * @body: called with the group; returns a skua::task<>, which runs as a member
+ * @body: called with the group; returns a skua::task<>, which runs as a member. It may
+ *        spawn members itself
  *
  *	co_await skua::co::with_group([&](skua::group &group) -> skua::task<> {
  *		while (auto job = co_await skua::co::receive(jobs))
  *			skua::spawn(group, work(std::move(*job)));
  *	});
  *
- * The first member that throws, the body included, cancels the others.
+ * The first member that throws cancels the others. A call of @body that throws cancels
+ * them as well, and a spawn of its task that fails.
  *
- * Allocates: a frame. Throws: what the first failed member threw, after all have ended.
+ * Allocates: a frame. Throws: what the first failed member or the call of @body threw, or
+ * as skua::spawn(), after all have ended.
  */
 template <class F> task<> with_group(F body)
 {
 	group all(current_runtime());
 
-	spawn(all, body(all));
+	std::exception_ptr refused;
+
+	try {
+		spawn(all, body(all));
+	} catch (...) {
+		refused = std::current_exception();
+	}
+	if (refused) { // a handler may not wait
+		all.cancel();
+		co_await detail::members_operation{ {}, all.c() };
+		std::rethrow_exception(std::move(refused));
+	}
 	co_await wait(all);
 }
 
