@@ -80,8 +80,8 @@ static unsigned difference(const char *word, size_t length, const char *known)
 	unsigned most = known_length < 6 ? 1 : known_length < 9 ? 2 : 3;
 	unsigned differs = distance(word, length, known, known_length);
 
-	if (differs > most && length > 3 && known[length] == '_' &&
-	    strncmp(word, known, length) == 0)
+	if (differs > most && length > 3 && length < known_length &&
+	    known[length] == '_' && memcmp(word, known, length) == 0)
 		differs = most + 1;
 	else if (differs > most)
 		differs = COUNT * LONGEST;
