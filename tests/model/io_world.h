@@ -110,7 +110,7 @@ static inline int model_accept(void)
 static inline void attach_fd(void)
 {
 	explore_write(open_fd, 1);
-	codes[3] = attach_kind(&pool, FD, IO_SOCKET | IO_TCP, &io);
+	codes[3] = attach_kind(&pool, FD, IO_SOCKET | IO_TCP, 0, &io);
 	explore_assert(codes[3] == 0);
 }
 

@@ -211,7 +211,7 @@ static void detaches_and_attaches(void)
 	codes[1] = skua_io_detach(before);
 	explore_assert(codes[1] == FD);
 	explore_write(open_fd, 2);
-	explore_assert(attach_kind(&pool, FD, IO_SOCKET, &again) == 0);
+	explore_assert(attach_kind(&pool, FD, IO_SOCKET, 0, &again) == 0);
 	explore_assert(again.serial != before.serial);
 	explore_assert(slot_claim(&the_slot, IO_READ, again.serial, &ready) ==
 		       0);
@@ -225,7 +225,7 @@ static void attaches_when_free(void)
 {
 	struct skua_io again;
 
-	while ((codes[2] = attach_kind(&pool, FD, IO_SOCKET, &again)) ==
+	while ((codes[2] = attach_kind(&pool, FD, IO_SOCKET, 0, &again)) ==
 	       -EEXIST)
 		cpu_relax();
 	explore_assert(codes[2] == 0 && again.serial == io.serial + 1);
@@ -241,7 +241,7 @@ static void attach_by(unsigned i)
 {
 	struct skua_io again;
 
-	codes[i] = attach_kind(&pool, FD, IO_SOCKET, &again);
+	codes[i] = attach_kind(&pool, FD, IO_SOCKET, 0, &again);
 	explore_assert(codes[i] == 0 || codes[i] == -EEXIST);
 }
 
