@@ -318,6 +318,26 @@ void unfinished_in_coroutine()
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
+// A group that a C function nests in another one is a member of it.
+void nested(skua_runtime *rt)
+{
+	std::atomic<bool> waits(false);
+	std::thread waiter;
+	skua_group child;
+	CHECK(skua_group_init(&child, rt) == 0);
+	{
+		skua::group parent(rt);
+		CHECK(skua_group_nest(&child, parent.c()) == 0);
+		waiter = std::thread([&] {
+			usleep(2000);
+			waits = true;
+			CHECK(skua_group_wait(&child) == 0);
+		});
+	}
+	CHECK(waits);
+	waiter.join();
+}
+
 // Members end, and are freed, before the spawn that made them has returned.
 void quick_members(skua_runtime *rt)
 {
@@ -348,6 +368,7 @@ int main()
 		      "destructordestructor");
 		bodies(rt);
 		unfinished(rt);
+		nested(rt);
 		quick_members(rt);
 	}
 	in_handlers();

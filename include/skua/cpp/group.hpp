@@ -43,11 +43,11 @@ class group : private detail::observer
 	 * fiber or thread. */
 	~group()
 	{
-		// Relaxed: the program orders the spawns before the end of the group.
-		if (!unwaited_.load(std::memory_order_relaxed))
-			return;
+		// A nested group is a member, too.
 		if (skua_group_live(&it_) == 0) {
-			settle();
+			// Relaxed: the program orders the spawns before the end of the group.
+			if (unwaited_.load(std::memory_order_relaxed))
+				settle();
 			return;
 		}
 		skua_group_cancel(&it_);
