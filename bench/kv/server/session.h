@@ -69,8 +69,8 @@ struct queued {
 	struct bytes argv[];
 };
 
-/* The most keys that a session may watch: a change of a key looks at all that are watched in
- * its stripe. */
+/* The most keys that a session may watch: WATCH compares each key with all that the session
+ * watches already. */
 #define MAX_WATCHES 1024u
 
 /* A watched key. Its bytes follow it in memory. */
