@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include "core/runtime/runtime.h"
+#include "tests/unit/attached_wakers.h"
 #include "tests/unit/deny.h"
 #include "tests/unit/process.h"
 #include "tests/unit/tasks.h"
@@ -46,28 +47,11 @@ static enum skua_poll reader_poll(struct skua_task *self)
 		       : SKUA_PENDING;
 }
 
-/* The kernel orders an attachment before its events, which ThreadSanitizer does not see of
- * epoll_pwait2(). */
-static atomic_u32 attachments;
-
-static void deliver(struct driver *driver, uint64_t data, uint32_t events)
-{
-	struct reader *it = (struct reader *)(uintptr_t)data;
-
-	(void)driver;
-	/* Acquire: the reader. Pairs with driver_of(). */
-	(void)atomic_load_acquire(&attachments);
-	if (events & EPOLLIN)
-		skua_waker_wake_by_ref(it->waker);
-}
-
 static struct driver *driver_of(struct skua_runtime *rt)
 {
 	/* Before the first descriptor is attached. */
-	if (rt->pool.drivers[0].deliver != deliver)
-		rt->pool.drivers[0].deliver = deliver;
-	/* Release: the reader. Pairs with deliver(). */
-	atomic_fetch_add_release(&attachments, 1);
+	if (rt->pool.drivers[0].deliver != wake_attached)
+		rt->pool.drivers[0].deliver = wake_attached;
 	return &rt->pool.drivers[0];
 }
 
@@ -83,8 +67,7 @@ static void reader_attach(struct skua_runtime *rt, struct reader *it)
 {
 	spawn(rt, &it->task);
 	it->waker = skua_task_waker(&it->task);
-	assert_int_equal(driver_attach(driver_of(rt), it->fd, (uintptr_t)it),
-			 0);
+	attach_waker(driver_of(rt), it->fd, &it->waker);
 }
 
 static void reader_start(struct skua_runtime *rt, struct reader *it,
@@ -286,9 +269,7 @@ static int attach_and_hold(struct skua_task *self, void *arg)
 	struct reader *it = arg;
 
 	(void)self;
-	assert_int_equal(driver_attach(driver_of(runtime_of_task(&it->task)),
-				       it->fd, (uintptr_t)it),
-			 0);
+	attach_waker(driver_of(runtime_of_task(&it->task)), it->fd, &it->waker);
 	tell(it);
 	while (sum_of(it) == 0)
 		sched_yield();
@@ -452,9 +433,7 @@ TEST(attached__and_idle__no_worker_wakes)
 	for (unsigned i = 0; i < count; i++) {
 		fds[i] = dup(reader.fd);
 		assert_true(fds[i] >= 0);
-		assert_int_equal(driver_attach(driver_of(rt), fds[i],
-					       (uintptr_t)&reader),
-				 0);
+		attach_waker(driver_of(rt), fds[i], &reader.waker);
 	}
 	/* All have reported that they are writable, and a sentinel has checked for some
 	 * time after that. Then nothing happens. */

@@ -25,6 +25,7 @@ int __wrap_llc_groups_make(struct llc_groups *out,
 #include "tests/near.h"
 #undef llc_groups_make
 
+#include "tests/unit/attached_wakers.h"
 #include "tests/unit/pairs.h"
 
 /* Longer than a test takes. */
@@ -80,21 +81,6 @@ static enum skua_poll read_poll(struct skua_task *self)
 		       : SKUA_PENDING;
 }
 
-/* The kernel orders an attachment before its events, which ThreadSanitizer does not see of
- * epoll_pwait2(). */
-static atomic_u32 attachments;
-
-static void deliver(struct driver *driver, uint64_t data, uint32_t events)
-{
-	struct reader *it = (struct reader *)(uintptr_t)data;
-
-	(void)driver;
-	/* Acquire: the reader. Pairs with reader_begin(). */
-	(void)atomic_load_acquire(&attachments);
-	if (events & EPOLLIN)
-		skua_waker_wake_by_ref(it->waker);
-}
-
 static void reader_begin(struct reader *it, unsigned group, uint64_t goal)
 {
 	*it = (struct reader){ .task = SKUA_TASK_INIT(read_poll),
@@ -105,10 +91,7 @@ static void reader_begin(struct reader *it, unsigned group, uint64_t goal)
 	assert_int_equal(fcntl(it->fds[0], F_SETFL, O_NONBLOCK), 0);
 	spawn(rt, &it->task);
 	it->waker = skua_task_waker(&it->task);
-	/* Release: the reader. Pairs with deliver(). */
-	atomic_fetch_add_release(&attachments, 1);
-	assert_int_equal(driver_attach(it->driver, it->fds[0], (uintptr_t)it),
-			 0);
+	attach_waker(it->driver, it->fds[0], &it->waker);
 }
 
 static void tell(struct reader *it)
@@ -195,7 +178,7 @@ static void begin_with_readers(struct shape it)
 {
 	begin(it);
 	for (unsigned g = 0; g < it.groups; g++)
-		rt->pool.drivers[g].deliver = deliver;
+		rt->pool.drivers[g].deliver = wake_attached;
 }
 
 /* ---- attaching -------------------------------------------------------------- */
