@@ -49,6 +49,7 @@ static inline bool is_fault(ssize_t code)
 		code == -EMFILE || code == -EADDRNOTAVAIL);
 }
 
+/* attach_at_last - attach a descriptor, and again after each fault */
 static inline int attach_at_last(struct skua_runtime *rt, int fd,
 				 struct skua_io *io)
 {
@@ -58,16 +59,6 @@ static inline int attach_at_last(struct skua_runtime *rt, int fd,
 		code = skua_io_attach(rt, fd, 0, io);
 	while (is_fault(code));
 	return code;
-}
-
-static inline void faulty_pair_open(struct skua_runtime *rt, struct pair *pair,
-				    enum pair_kind kind)
-{
-	int fds[2];
-
-	fds_open(fds, kind);
-	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(attach_at_last(rt, fds[i], &pair->ends[i]), 0);
 }
 
 #endif
