@@ -3,6 +3,9 @@
 #ifndef SKUA_TESTS_UNIT_ECHO_H
 #define SKUA_TESTS_UNIT_ECHO_H
 
+#include <sys/prctl.h>
+#include <time.h>
+
 #include "tests/unit/pairs.h"
 
 /* A connection. The client's end is not attached: its calls block. */
@@ -78,6 +81,29 @@ static inline struct quantiles quantiles_of(uint64_t *times_ns, unsigned count)
 	return (struct quantiles){ times_ns[count / 2],
 				   times_ns[count - 1 - count / 100],
 				   times_ns[count - 1] };
+}
+
+/* nap_length_ns - return the length of nap @i of a measurement */
+static inline uint64_t nap_length_ns(unsigned i)
+{
+	return 300000 + i % 100 * 10000;
+}
+
+/* nap_by_kernel - let the thread sleep @count times, without a runtime. @late_ns receives how
+ * late each sleep ended. */
+static inline void nap_by_kernel(uint64_t *late_ns, unsigned count)
+{
+	prctl(PR_SET_TIMERSLACK, 1ul); /* as workers do */
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t due_ns = skua_now_ns() + nap_length_ns(i);
+		struct timespec due = { (time_t)(due_ns / 1000000000),
+					(long)(due_ns % 1000000000) };
+
+		assert_int_equal(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
+						 &due, NULL),
+				 0);
+		late_ns[i] = skua_now_ns() - due_ns;
+	}
 }
 
 #endif

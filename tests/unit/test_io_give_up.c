@@ -6,9 +6,6 @@
  * read. They are measured in turn; the least of the ratios counts, which other processes hardly
  * change. SKUA_TEST_SET=long: twenty times as many reads.
  */
-#include <sys/prctl.h>
-#include <time.h>
-
 #include "core/runtime/runtime.h"
 #include "tests/unit/echo.h"
 
@@ -69,18 +66,13 @@ static void scene_end(struct scene *it)
 
 /* ---- deadlines ---------------------------------------------------------------------- */
 
-static uint64_t length_ns(unsigned i)
-{
-	return 300000 + i % 100 * 10000;
-}
-
 static int read_until_late(struct user *user)
 {
 	struct scene *it = user->object;
 	char byte;
 
 	for (unsigned i = 0; i < it->count; i++) {
-		uint64_t due_ns = skua_now_ns() + length_ns(i);
+		uint64_t due_ns = skua_now_ns() + nap_length_ns(i);
 
 		it->wrong +=
 			skua_io_read(it->io, &byte, 1, due_ns) != -ETIMEDOUT;
@@ -98,17 +90,7 @@ static struct quantiles deadlines(struct scene *it, bool is_fiber)
 /* Sleeps of a thread without a runtime. */
 static struct quantiles naps(struct scene *it)
 {
-	prctl(PR_SET_TIMERSLACK, 1ul); /* as workers do */
-	for (unsigned i = 0; i < it->count; i++) {
-		uint64_t due_ns = skua_now_ns() + length_ns(i);
-		struct timespec due = { (time_t)(due_ns / 1000000000),
-					(long)(due_ns % 1000000000) };
-
-		assert_int_equal(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
-						 &due, NULL),
-				 0);
-		it->times_ns[i] = skua_now_ns() - due_ns;
-	}
+	nap_by_kernel(it->times_ns, it->count);
 	return quantiles_of(it->times_ns, it->count);
 }
 

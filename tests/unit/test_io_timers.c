@@ -7,9 +7,6 @@
  * driver that rounds its sleep to milliseconds, or that leaves timers to other workers, makes
  * it five times as large. SKUA_TEST_SET=long: twenty times as many timers.
  */
-#include <sys/prctl.h>
-#include <time.h>
-
 #include "tests/unit/echo.h"
 
 #define NAPS   100u
@@ -23,17 +20,12 @@ struct napper {
 	uint64_t *late_ns; /* one for each nap */
 };
 
-static uint64_t length_ns(unsigned i)
-{
-	return 300000 + i % 100 * 10000;
-}
-
 static void nap_often(struct skua_fiber *self)
 {
 	struct napper *it = (struct napper *)self;
 
 	for (unsigned i = 0; i < it->naps; i++) {
-		uint64_t due_ns = skua_now_ns() + length_ns(i);
+		uint64_t due_ns = skua_now_ns() + nap_length_ns(i);
 		uint64_t now_ns;
 
 		it->failed += skua_sleep_until(due_ns) != 0;
@@ -68,24 +60,14 @@ static struct quantiles nap(struct skua_runtime *rt)
 }
 
 /* The same naps, by a thread without a runtime, for comparison. */
-static struct quantiles nap_by_kernel(void)
+static struct quantiles kernel_naps(void)
 {
 	unsigned count = naps();
 	uint64_t *late_ns = calloc(count, sizeof(*late_ns));
 	struct quantiles q;
 
 	assert_non_null(late_ns);
-	prctl(PR_SET_TIMERSLACK, 1ul); /* as workers do */
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t due_ns = skua_now_ns() + length_ns(i);
-		struct timespec due = { (time_t)(due_ns / 1000000000),
-					(long)(due_ns % 1000000000) };
-
-		assert_int_equal(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
-						 &due, NULL),
-				 0);
-		late_ns[i] = skua_now_ns() - due_ns;
-	}
+	nap_by_kernel(late_ns, count);
 	q = quantiles_of(late_ns, count);
 	free(late_ns);
 	return q;
@@ -154,7 +136,7 @@ static void measure(unsigned workers)
 		least_busy = smaller(least_busy, busy, alone);
 	}
 	printf("%u workers, %llu echoes\n", workers, (unsigned long long)turns);
-	print("the kernel's", nap_by_kernel());
+	print("the kernel's", kernel_naps());
 	print("alone", alone);
 	print("beside idle descriptors", idle);
 	print("beside busy descriptors", busy);
