@@ -51,16 +51,6 @@ namespace
 // A sanitizer's frames are larger, and slower.
 constexpr int depth = SANITIZED ? 100000 : 1000000;
 
-template <class F> int error_of(F &&f)
-{
-	try {
-		f();
-	} catch (const std::system_error &e) {
-		return e.code().value();
-	}
-	return 0;
-}
-
 // --- one co_await or spawn ----------------------------------------------------------
 
 skua::task<int> waits(skua::event &event, int *begun)

@@ -23,16 +23,6 @@ namespace
 
 using namespace std::chrono_literals;
 
-template <class F> int error_of(F &&f)
-{
-	try {
-		f();
-	} catch (const std::system_error &e) {
-		return e.code().value();
-	}
-	return 0;
-}
-
 struct Fault : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
