@@ -419,7 +419,7 @@ int config_resolve(struct config *out, const struct skua_config *cfg,
 		return code;
 	fill_in(out, &copy);
 	if (!(copy.flags & SKUA_NO_ENV))
-		config_warn(&out->hooks);
+		config_warn_misspelt(&out->hooks);
 	return 0;
 }
 

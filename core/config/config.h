@@ -72,9 +72,9 @@ void config_free(struct config *config);
  */
 int config_from_environment(struct skua_config *cfg, struct skua_error *err);
 
-/* config_warn - log the variables in the environment that look like misspelt ones, once in a
- * process; not if the program has rights that its caller lacks */
-void config_warn(const struct skua_hooks *hooks);
+/* config_warn_misspelt - log the variables in the environment that look like misspelt ones of the
+ * library, once in a process. Does nothing if the program has rights that its caller lacks. */
+void config_warn_misspelt(const struct skua_hooks *hooks);
 
 /* config_track_from_environment - the same for SKUA_TRACK_TASKS
  *

@@ -239,7 +239,7 @@ int config_track_from_environment(struct skua_config *cfg,
 			      SKUA_TRACK_TASKS, err);
 }
 
-void config_warn(const struct skua_hooks *hooks)
+void config_warn_misspelt(const struct skua_hooks *hooks)
 {
 	static atomic_u32 warned;
 	bool first = true;
@@ -255,6 +255,7 @@ void config_warn(const struct skua_hooks *hooks)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="),
 			 *entry);
+		/* Not if it is empty, or if the program has more rights. */
 		if (!lookup(name))
 			continue;
 		/* Of several threads, one goes on. */
