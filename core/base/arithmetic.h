@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* arithmetic.h - the control bits of floating-point arithmetic: rounding, and so on */
+/* arithmetic.h - the control bits of floating-point arithmetic, such as the rounding mode */
 #ifndef SKUA_CORE_BASE_ARITHMETIC_H
 #define SKUA_CORE_BASE_ARITHMETIC_H
 
 #include <stdint.h>
 
-/* As the processor stores them. */
+/* As the processor stores them. mxcsr also has the flags of exceptions, which are no control
+ * bits. */
 struct arithmetic {
 #if defined(__x86_64__)
-	uint32_t
-		mxcsr; /* with the flags of exceptions, which are no control bits */
+	uint32_t mxcsr;
 	uint16_t x87_control;
 	uint16_t unused;
 #elif defined(__aarch64__)

@@ -69,6 +69,7 @@ switch_away(struct skua_fiber *self, enum skua_poll result)
 #else
 	struct worker *worker = current_worker;
 
+	/* The next poll may rely on them, if nothing else runs before it. See enter(). */
 	worker->arithmetic_poll = worker->area.counters.tasks_polled + 1;
 	return fiber_switch(&self->context, self->caller, (int)result);
 #endif
@@ -219,8 +220,8 @@ retry_later(struct skua_fiber *self)
 #if !WATCHED_SWITCHES
 /* Switch to the fiber. The last switch out of a fiber has left the control bits of arithmetic
  * as they were before the switch into it. So they need no new read, unless anything else has
- * run since. A poll should keep them, as each function does; but one that loads a library made
- * for fast arithmetic leaves others behind, and a fiber keeps its own. */
+ * run since. A poll should keep the bits, as each function does. But a poll that loads a library
+ * made for fast arithmetic leaves other bits behind, and a fiber still keeps its own. */
 static inline __attribute__((always_inline)) enum skua_poll
 enter(struct skua_fiber *self, struct worker *worker)
 {

@@ -24,9 +24,9 @@
  *
  * Rejected: to switch from a fiber that suspends itself straight to the fiber in the LIFO slot,
  * which then ends the poll of the first one. That saves two of the four switches of a
- * channel_round_trip. In a prototype without a limit of the LIFO slot it took 105 ns instead of
- * 103: both fibers have to read the control bits, and the function that switches
- * is no tail call any more. And a fiber would have to do what the loop does between two polls.
+ * channel_round_trip. A prototype without a limit of the LIFO slot took 105 ns instead of 103:
+ * both fibers have to read the control bits, and the switch is no tail call any more. Besides,
+ * a fiber would have to do what the loop does between two polls.
  */
 #ifndef SKUA_CORE_FIBER_FIBER_H
 #define SKUA_CORE_FIBER_FIBER_H

@@ -9,14 +9,14 @@
  * not control bits, and stay as the last computation left them.
  *
  * A read of the bits (stmxcsr) takes 3.4 ns on a Zen 5, as long as the rest of the switch;
- * fnstcw takes 0.3 ns. So the switch into a fiber relies on what the last switch out of one
+ * fnstcw takes 0.3 ns. So on x86-64, the switch into a fiber relies on what the last switch out of one
  * has left behind, if nothing else has run on the thread since (fiber_poll()). The switch out
  * of a fiber has to read them: its function may have changed them.
  *
  * Rejected: loads without a read and a comparison. On a Zen 5 they take nothing. But on an
  * Ice Lake, each load of other sticky flags takes 25 ns. Rejected: to rely on the bits that
- * the thread had when it became a worker. A fiber that comes after a poll that left others
- * behind would take these for its own.
+ * the thread had when it became a worker. After a poll that left other bits behind, a fiber
+ * would run with those.
  *
  * The switch continues by an indirect jump, because a return would be predicted wrongly
  * each time: the predictor remembers the calls of the other stack (13 ns against 4).
