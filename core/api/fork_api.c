@@ -205,8 +205,8 @@ static void show_call(struct fork_join *fj,
 	counter_set_owner(&fj->call.since_ns,
 			  atomic_load_relaxed(&fj->taken_ns));
 	counter_set_owner(&fj->call.root, (uintptr_t)root);
-	/* Release: publishes the other words. A reader of another process that finds the
-	 * number reads all words again. */
+	/* Release: publishes the other words. Pairs with read_call() of open_calls.c, in
+	 * another process, which reads all words twice. */
 	atomic_store_release((atomic_u64 *)&fj->call.tid,
 			     wait_thread_here()->id);
 }

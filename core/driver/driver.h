@@ -51,11 +51,12 @@
  * guess: a wake-up of another worker takes 5 us to 20 us. */
 #define DRIVER_KEEP_NS UINT64_C(20000)
 
-/* One in so many events votes for the worker on whose CPU it arrived. A worker is preferred as
- * the leader from so many votes on, and has no more than twice as many; a vote for another
- * worker takes one away. Guesses: a system call for 64 events; 128 events in a row choose a
- * worker, 384 another one. */
+/* One in so many events votes for the worker on whose CPU it arrived. A guess: a vote costs a
+ * system call. */
 #define DRIVER_VOTE_EVENTS 64u
+/* The votes that make a worker the preferred leader. It has at most twice as many, and a vote for
+ * another worker takes one away. A guess: 128 events in a row choose a worker, and 384 choose
+ * another one after that. The benchmarks echo_1 and echo_50 retune both. */
 #define DRIVER_VOTES       2u
 #define DRIVER_VOTES_SHIFT 24
 #define DRIVER_INDEX       ((UINT32_C(1) << DRIVER_VOTES_SHIFT) - 1)
@@ -215,8 +216,8 @@ void driver_sleep(struct driver *driver, unsigned i, struct parker *parker,
  * another worker take it. Return: true if it did. */
 bool driver_resign(struct driver *driver, unsigned i);
 
-/* driver_vacate - make the role free if worker @i, which calls this, has it. The caller fences
- * then, and summons another worker. Return: false if another worker has it. */
+/* driver_vacate - make the role free if worker @i, which calls this, has it. The caller then
+ * fences, and summons another worker. Return: false if another worker has the role. */
 bool driver_vacate(struct driver *driver, unsigned i);
 
 /* driver_arrived - vote for worker @i: an event has arrived on its CPU */
@@ -229,7 +230,7 @@ static inline unsigned driver_candidate(const struct driver *driver)
 	return atomic_load_relaxed(&driver->arrivals) & DRIVER_INDEX;
 }
 
-/* driver_preferred - the same, if it has enough of them to be the better leader */
+/* driver_preferred - the same if the worker has enough votes to be the better leader, else 0 */
 static inline unsigned driver_preferred(const struct driver *driver)
 {
 	/* Relaxed: a hint. */

@@ -428,7 +428,7 @@ static HOT void event(struct io_slot *slot, enum io_direction way,
 
 int attach_cpu_of(uint64_t data)
 {
-	/* The descriptor may be another one by now: it only votes. */
+	/* The number may be that of another descriptor by now: only a vote depends on it. */
 	return kernel_option((int)(uint32_t)data, SO_INCOMING_CPU);
 }
 

@@ -211,8 +211,8 @@ static unsigned other_groups(const struct worker *w, bool busy, bool due)
 	return !busy && sentinel_is(w) ? others : 1;
 }
 
-/* Fire the timers that are due. Those of their tasks that are not in the LIFO slot run
- * before tasks that yielded, too. */
+/* Fire the timers that are due. The tasks that they push to the local queue overtake those that
+ * were there before, such as tasks that yielded. */
 static inline void fire_timers(struct worker *w, uint64_t now_ns,
 			       unsigned others)
 {
@@ -231,7 +231,7 @@ static HOT void end_tick(struct worker *w, bool busy)
 	bool due = !busy || now_ns >= w->pollers_due_ns;
 	unsigned others = other_groups(w, busy, due);
 
-	w->arithmetic_poll = 0; /* the functions below may call the program's */
+	w->arithmetic_poll = 0; /* functions of the program may run below */
 	count_leaves(w);
 	tick_end(&w->tick, now_ns);
 	telemetry_check(&w->telemetry, now_ns);
@@ -387,7 +387,8 @@ static void begin(struct worker *w, uint64_t now_ns)
 	telemetry_check(&w->telemetry, now_ns);
 	telemetry_state(&w->telemetry, AREA_RUNNING, now_ns);
 	tick_begin(&w->tick, now_ns);
-	w->arithmetic_poll = 0; /* the driver may have changed them since */
+	/* The caller of a driven worker has run since. */
+	w->arithmetic_poll = 0;
 }
 
 HOT void loop_run(struct worker *w)

@@ -40,7 +40,7 @@ static __attribute__((noinline)) void vote(struct worker *w,
 	cpu = driver->cpu_of(batch->events[0].data.u64);
 	if (cpu < 0)
 		return;
-	/* Mostly the same worker: each of the others has a line. */
+	/* Mostly the same worker: a search would read a line of each worker. */
 	if (i < 0 || !idle_sleeps_on(idle, (unsigned)i, (unsigned)cpu))
 		i = idle_find_on(idle, w->group, (unsigned)cpu);
 	if (i >= 0)

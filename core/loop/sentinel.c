@@ -89,7 +89,8 @@ bool sentinel_pass_lead(struct worker *w)
 		return false;
 	i = driver_preferred(w->driver) - 1;
 	/* Relaxed: a hint. A worker that sleeps in a poller cannot lead. I11:
-	 * summon_parked() fences after the role is free. */
+	 * summon_parked() fences after the role is free. If no worker is
+	 * preferred, @i is UINT_MAX. */
 	return i < pool->worker_count && i != w->index &&
 	       idle_parked(&pool->idle, i) &&
 	       atomic_load_relaxed(&pool->workers[i]->pollers.parks) == 0 &&

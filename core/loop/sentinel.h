@@ -90,9 +90,9 @@ void sentinel_summon(struct pool *pool);
  * caller has fenced. */
 void sentinel_summon_leader(struct pool *pool, unsigned group);
 
-/* sentinel_pass_lead - if another worker of the group is the better leader, and is parked, let
- * it take the role. Called by @w, which is parked, before it takes the role or keeps it. Return:
- * false: @w may have it */
+/* sentinel_pass_lead - let another worker of the group take the role of the leader, if that is
+ * the better one, and is parked. Called by @w, which is parked, before it takes the role or
+ * keeps it. Return: false if @w may have the role */
 bool sentinel_pass_lead(struct worker *w);
 
 /* sentinel_summoned_in_vain - if @w was summoned, and has not become the sentinel, make the
@@ -124,8 +124,8 @@ uint64_t sentinel_enter(struct worker *w);
 /**
  * sentinel_check - take the ripe tasks out of the LIFO slots, and watch the leader
  *
- * @now_ns: the time of the check. A look for events with the same time, by the sentinel, does
- * not count as one of another worker since the check
+ * @now_ns: the time of the check. A look for events that has this time does not count, at the
+ * next check, as the look of another worker
  *
  * Called by the sentinel, after its sleep or in a search. Takes as many tasks
  * as its local queue has room for, plus one. The sentinel then ends its sleep

@@ -19,7 +19,8 @@
 /* The longest polls of its own tasks behind which a worker puts injected tasks. A
  * guess: twenty times as long as moving such a task takes. */
 #define INJECT_BEHIND_NS UINT64_C(1000)
-/* About how long it takes to move a task to the end of the queue. A guess. */
+/* About how long it takes to move a task to the end of the queue. A guess: the benchmark
+ * `timers` retunes it. */
 #define OVERTAKE_MOVE_NS UINT64_C(25)
 
 /* ---- making tasks visible ---------------------------------------------- */

@@ -46,13 +46,13 @@ void work_yield_owner(struct worker *w, struct skua_task *task);
 /**
  * work_overtake_owner - let the tasks that timers have just woken run before the other
  * tasks in the queue
- * @end: the position after the other tasks (local_queue_end_owner())
+ * @end: the position after the other tasks (local_queue_tail_owner())
  *
- * The first of these tasks is in the LIFO slot. The others have been pushed behind tasks
- * that yielded, and would wait for a poll of each. Nothing happens if moving those takes
- * longer than a poll. A task is overtaken once, at most: nothing happens either until all
- * tasks that were overtaken have left the queue. So an endless stream of timers starves no
- * task.
+ * The first woken task is in the LIFO slot. The others have been pushed behind tasks that
+ * yielded, and would wait for a poll of each. The function does nothing if it takes longer
+ * than a poll to move the other tasks. It does nothing either while tasks that were
+ * overtaken before are still in the queue, so that a task is overtaken at most once, and an
+ * endless stream of timers starves no task.
  *
  * Rejected: the urgent lane, as the program's urgent tasks would wait behind those of
  * timers. Also rejected: to fire a timer only when its task can run next. It would take
