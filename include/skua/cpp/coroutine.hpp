@@ -149,8 +149,8 @@ struct final_awaiter {
 };
 
 /*
- * co_await of a task: runs it, and goes on when it has returned. The frame is its own, and
- * ends with it: a second co_await finds no task.
+ * co_await of a task: runs it, and goes on when it has returned. The awaiter owns the frame of
+ * the task, and destroys it at its own end. A second co_await finds no task.
  */
 template <class Promise> struct call_awaiter {
 	Promise *callee;
@@ -383,8 +383,9 @@ template <class T> struct promise : promise_base, promise_result<T> {
  *
  * It owns the frame of the coroutine, and may be moved. A task that is destroyed before
  * it was awaited or spawned never runs. To await or spawn it a second time, also while it
- * runs, or after it was moved from, throws EINVAL. T may be void, a reference, or any type that can be moved. T and
- * the variables of the coroutine can be aligned to at most 64 bytes.
+ * runs, or after it was moved from, throws EINVAL. T may be void, a reference, or any type
+ * that can be moved. T and the variables of the coroutine can be aligned to at most 64
+ * bytes.
  *
  * Threads: one at a time. Allocates: calling the coroutine allocates its frame.
  */

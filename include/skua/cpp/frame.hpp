@@ -92,7 +92,7 @@ inline void frame_keep(void *memory, size_t size_class) noexcept
 		frame_stacks::free_frame{ frames.top[size_class] };
 }
 
-/* For a stack without room: that of a thread which has kept none yet. */
+/* For a stack without room: it is full, or its thread has kept no frame yet, or has ended. */
 [[gnu::noinline, gnu::cold]] inline void
 frame_keep_first(void *memory, size_t size_class) noexcept
 {

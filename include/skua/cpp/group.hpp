@@ -150,9 +150,9 @@ class group : private detail::observer
 	}
 
       private:
-	/* The wait for a group whose members have all ended. It returns at once, also in a
-	 * coroutine, with what the members wrote, and the group's memory for them is free
-	 * after it. */
+	/* Wait for a group whose members have all ended. The wait returns at once, also in a
+	 * coroutine. After it, the writes of the members are visible, and the group has no
+	 * memory for them any more. */
 	void settle() noexcept
 	{
 		if (skua_task *self = skua_task_self())
@@ -184,9 +184,8 @@ class group : private detail::observer
 	}
 
 	skua_runtime *rt_;
-	std::atomic<bool> unwaited_{
-		false
-	}; // members were spawned since the last wait
+	// Members were spawned since the last wait.
+	std::atomic<bool> unwaited_{ false };
 	skua_group it_;
 	std::exception_ptr error_;
 };
