@@ -4,8 +4,9 @@
  *
  * The build includes this file before all else in each file of the simulator, also in the
  * files of core/ that the simulator compiles once more. There the clock returns simulated
- * time, and each relaxed load records the line that it reads. In wake.c, victims.c and
- * work_map.h, every read of another worker's data before a decision is a relaxed load.
+ * time, and each relaxed load records the line that it reads. In wake.c,
+ * claim.c, sleeper.h, victims.c and work_map.h, every read of another worker's data before
+ * a decision is a relaxed load.
  * The record therefore tells which lines a search or a wake-up reads.
  */
 #ifndef SKUA_BENCH_SIMULATOR_INJECTED_H

@@ -2,10 +2,10 @@
 /**
  * policy_runtime.c - the library's own policy
  *
- * core/idle/victims.c chooses the victims, from a map like the runtime's, and
- * core/idle/wake.c chooses the worker to wake. The functions here do what functions of
- * core/loop/ do with these: they decide how far a worker searches at which time, and
- * when it parks. The comment above each names the function that it stands for.
+ * core/idle/victims.c chooses the victims, from a map like the runtime's, and wake.c and
+ * claim.c of the same folder choose the worker to wake. The functions here do what functions
+ * of core/loop/ do with these: they decide how far a worker searches at which time, and when
+ * it parks. The comment above each names the function that it stands for.
  */
 #include <assert.h>
 #include <errno.h>

@@ -115,8 +115,8 @@ static bool set_options(struct call *call, struct set_options *options)
 {
 	for (size_t i = 3; i < call->argc; i++) {
 		struct bytes word = call->argv[i];
-		unsigned unit =
-			options->expiry.unit; /* of the options before */
+		/* Of the options before. */
+		unsigned unit = options->expiry.unit;
 
 		if (bytes_is(word, "nx") && !options->if_present)
 			options->if_missing = true;

@@ -97,7 +97,8 @@ struct transaction {
 	size_t watch_count;
 };
 
-/* watched_memory - bytes of a watched key with so many bytes, and of its part of the stripe's lists */
+/* watched_memory - return the bytes that a watched key takes, its part of the lists of the stripe
+ * included. @key_bytes: size of the key */
 static inline size_t watched_memory(size_t key_bytes)
 {
 	return sizeof(struct watched) + 2 * sizeof(struct watch *) + key_bytes;
