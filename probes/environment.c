@@ -73,7 +73,8 @@ static unsigned distance(const char *a, size_t a_length, const char *b,
 }
 
 /* Return how much a word differs from that of a variable; COUNT * LONGEST: they are not alike.
- * A third of the letters may differ, or the last words may be missing. */
+ * One letter of a short name may differ, and three of a long one; or its last words may be
+ * missing. */
 static unsigned difference(const char *word, size_t length, const char *known)
 {
 	size_t known_length = strlen(known);

@@ -2,7 +2,7 @@
 /**
  * open_calls.h - calls of skua_run() that began before the recording
  *
- * Such a call has no event of its begin, and perhaps none at all. This command therefore reads
+ * Such a call has no event of its begin, and perhaps none at all. The recorder therefore reads
  * the calls that go on from the debug area. A call that ends just when the recording begins may
  * have no event of its end either, so the last time when it was seen counts.
  */

@@ -15,8 +15,9 @@
  * the values of enum area_wait. The address of the object is in what. */
 #define TASKS_WAIT_KIND UINT64_C(1000)
 
-/* tasks_label - return the address of the label of a task of a list, a text; 0: it has none, or
- * it is not known. The table has no such word, so a reserved one of the copy has it */
+/* tasks_label - return the word that has the address of the label of a task of a list; 0: the
+ * task has no label, or it is not known. The table of the process has no such word, so this
+ * uses a reserved one of the copy */
 static inline uint64_t *tasks_label(struct area_task *task)
 {
 	return &task->reserved[0];

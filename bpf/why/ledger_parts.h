@@ -152,8 +152,7 @@ void ledger_io_polled(struct ledger *ledger, uint64_t task);
 /* ledger_io_stop - after the last event */
 void ledger_io_stop(struct ledger *ledger);
 
-/* ---- calls of skua_run() (ledger_forks.c, ledger_forks_judge.c,
- * ledger_fork_seats.c) ---------------------------------------------------------- */
+/* ---- calls of skua_run() (ledger_fork_seats.c, ledger_forks*.c) ----------------- */
 
 /* ledger_fork_seats_open - make the seats of all runtimes. Return: 0; -ENOMEM. The caller
  * closes them in any case */
@@ -169,10 +168,12 @@ struct ledger_fork_seat *ledger_fork_seat(const struct ledger *ledger,
 uint32_t ledger_fork_owner(const struct ledger *ledger, uint32_t runtime,
 			   uint32_t place);
 
-/* ledger_fork_push - note that the thread in @seat begins a job of that owner; @seat may be
- * NULL. ledger_fork_pop - note that it ends. Return, both: its owner; 0: it is not known, or
- * there is no room to note it */
+/* ledger_fork_push - note that the thread in @seat begins a job of @owner. @seat may be NULL.
+ * Return: the owner; 0: it is not known, or there is no room to note it */
 uint32_t ledger_fork_push(struct ledger_fork_seat *seat, uint32_t owner);
+
+/* ledger_fork_pop - note that the thread in @seat ends its newest job. Return: as
+ * ledger_fork_push() */
 uint32_t ledger_fork_pop(struct ledger_fork_seat *seat);
 
 void ledger_on_fork(struct ledger *ledger, const struct trace_mark *mark);
