@@ -27,8 +27,8 @@ static int codes[OPERATIONS];
 static unsigned takes; /* plain: written by uring_take() */
 /* plain: written by uring_submit() and uring_cancel(), whose callers exclude each other */
 static unsigned submits;
-static unsigned
-	refusals; /* calls of uring_cancel() that the kernel is still to refuse */
+/* How many calls of uring_cancel() the kernel still refuses. */
+static unsigned refusals;
 static unsigned expected;
 
 /* ---- the kernel -------------------------------------------------------------------- */

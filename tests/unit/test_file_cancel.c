@@ -14,8 +14,8 @@
 
 struct io_uring;
 
-/* The calls that succeed at first, and those that are refused then. Callers exclude each
- * other. */
+/* How many calls still succeed at first, and how many are refused after that. Callers exclude
+ * each other. */
 static atomic_u32 first, refusals;
 
 /* Not there in a library without liburing. */
