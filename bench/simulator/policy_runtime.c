@@ -182,7 +182,7 @@ static bool take_elsewhere(struct simulation *sim, unsigned i,
 	return count > 0;
 }
 
-/* Stands for work_fetch_injected() of core/loop/work_shared.c. */
+/* Stands for fetch_injected() of core/loop/work.c. */
 static bool runtime_next(struct simulation *sim, unsigned i)
 {
 	struct runtime *rt = sim->policy;

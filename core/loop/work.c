@@ -148,6 +148,40 @@ HOT void work_yield_owner(struct worker *w, struct skua_task *task)
 
 /* ---- the next task ------------------------------------------------------ */
 
+/*
+ * Notify the idle protocol (I1) after a worker that is no searcher took @task
+ * from a shared queue. No other thread does so for the work that the take left
+ * visible, or for the worker's own queue while the worker polls @task.
+ */
+static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
+				     bool see_to)
+{
+	if (see_to || (task && local_queue_length(w->queue) > 0))
+		work_tell_owner(w);
+	return task;
+}
+
+/* These two are separate functions, so that work_next() saves no registers for
+ * them. */
+static __attribute__((noinline)) struct skua_task *
+fetch_injected(struct worker *w)
+{
+	bool see_to;
+	struct skua_task *task =
+		work_take_injected(w, w->group, UINT64_MAX, &see_to);
+
+	return notify_rest(w, task, see_to);
+}
+
+static __attribute__((noinline)) struct skua_task *
+fetch_prioritised(struct worker *w)
+{
+	bool see_to;
+	struct skua_task *task = work_take_prioritised(w, &see_to);
+
+	return notify_rest(w, task, see_to);
+}
+
 /* Move the oldest @count tasks of the local queue behind the others. */
 static void move_back_owner(struct worker *w, uint32_t count)
 {
@@ -198,10 +232,7 @@ static struct skua_task *fetch_in_turn(struct worker *w)
 	w->polls_until_inject =
 		local_queue_before_owner(w->queue, w->batch_end) + 1;
 	w->turns.polls = w->polls_until_inject;
-	/* As notify_rest() in work_shared.c. */
-	if (see_to || local_queue_length(w->queue) > 0)
-		work_tell_owner(w);
-	return task;
+	return notify_rest(w, task, see_to);
 }
 
 /* Check the injection queue, as polls_until_inject says. Return: an injected
@@ -251,7 +282,7 @@ static inline struct skua_task *next_normal(struct worker *w)
 		work_yield_owner(w, task);
 	}
 	task = local_queue_pop_owner(w->queue);
-	return task ? task : work_fetch_injected(w);
+	return task ? task : fetch_injected(w);
 }
 
 /* work_next() if there are urgent or bound tasks, or were at the last poll. */
@@ -261,7 +292,7 @@ next_beside_prioritised(struct worker *w)
 	struct skua_task *task = NULL;
 
 	if (w->prioritised_streak < PRIORITISED_STREAK_MAX)
-		task = work_fetch_prioritised(w);
+		task = fetch_prioritised(w);
 	if (task) {
 		w->prioritised_streak++;
 		return task;
@@ -273,10 +304,10 @@ next_beside_prioritised(struct worker *w)
 	w->inbox_turn = w->prioritised_streak != 0 && !w->inbox_turn;
 	w->prioritised_streak = 0;
 	if (w->inbox_turn)
-		task = work_fetch_bound(w);
+		task = notify_rest(w, work_take_bound(w), false);
 	if (!task)
 		task = next_normal(w);
-	return task ? task : work_fetch_prioritised(w);
+	return task ? task : fetch_prioritised(w);
 }
 
 HOT struct skua_task *work_next(struct worker *w)
@@ -289,7 +320,7 @@ HOT struct skua_task *work_next(struct worker *w)
 		return next_beside_prioritised(w);
 	w->inbox_turn = false;
 	task = next_normal(w);
-	return task ? task : work_fetch_prioritised(w);
+	return task ? task : fetch_prioritised(w);
 }
 
 /* ---- what other workers see ------------------------------------------------ */

@@ -78,7 +78,7 @@ struct skua_task *work_find(struct worker *w, enum victims_reach reach);
  * issued a fence before. */
 bool work_visible(const struct worker *w);
 
-/* ---- between work.c and work_shared.c -------------------------------------- */
+/* ---- of work_shared.c, for work.c -------------------------------------------- */
 
 /**
  * work_take_injected - take a fair share of the injection queue of @group, but at
@@ -92,16 +92,12 @@ bool work_visible(const struct worker *w);
 struct skua_task *work_take_injected(struct worker *w, unsigned group,
 				     uint64_t most, bool *see_to);
 
-/* work_fetch_injected - take a fair share of the injection queue of the group, and
- * notify the idle protocol */
-struct skua_task *work_fetch_injected(struct worker *w);
+/* work_take_prioritised - take a task from the urgent lane of the group, else from the
+ * inbox. @see_to: as of work_take_injected() */
+struct skua_task *work_take_prioritised(struct worker *w, bool *see_to);
 
-/* work_fetch_prioritised - take a task from the urgent lane of the group, else from the
- * inbox, and notify the idle protocol */
-struct skua_task *work_fetch_prioritised(struct worker *w);
-
-/* work_fetch_bound - take a task from the inbox, and notify the idle protocol */
-struct skua_task *work_fetch_bound(struct worker *w);
+/* work_take_bound - take a task from the inbox. The take turns no other worker away. */
+struct skua_task *work_take_bound(struct worker *w);
 
 /* ---- other groups ---------------------------------------------------------- */
 

@@ -80,28 +80,6 @@ HOT struct skua_task *work_take_injected(struct worker *w, unsigned group,
 	return task_of_node(first);
 }
 
-/*
- * Notify the idle protocol (I1) after a worker that is no searcher took @task
- * from a shared queue. No other thread does so for the work that the take left
- * visible, or for the worker's own queue while the worker polls @task.
- */
-static struct skua_task *notify_rest(struct worker *w, struct skua_task *task,
-				     bool see_to)
-{
-	if (see_to || (task && local_queue_length(w->queue) > 0))
-		work_tell_owner(w);
-	return task;
-}
-
-struct skua_task *work_fetch_injected(struct worker *w)
-{
-	bool see_to;
-	struct skua_task *task =
-		work_take_injected(w, w->group, UINT64_MAX, &see_to);
-
-	return notify_rest(w, task, see_to);
-}
-
 /* Take one task; @see_to as in work_take_injected(). */
 static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 {
@@ -116,30 +94,19 @@ static struct skua_task *take_one(struct inject_queue *queue, bool *see_to)
 	return take.list.count ? task_of_node(take.list.first) : NULL;
 }
 
-/* Take from the urgent lane of the group, else from the inbox. No other worker
- * takes from the inbox, so a take from it never turns another worker away. */
-static struct skua_task *take_prioritised(struct worker *w, bool *see_to)
+struct skua_task *work_take_bound(struct worker *w)
+{
+	bool nothing; /* no other worker takes from the inbox */
+
+	return take_one(&w->inbox, &nothing);
+}
+
+struct skua_task *work_take_prioritised(struct worker *w, bool *see_to)
 {
 	struct skua_task *task =
 		take_one(&w->inject->lanes[INJECT_URGENT], see_to);
-	bool nothing;
 
-	return task ? task : take_one(&w->inbox, &nothing);
-}
-
-struct skua_task *work_fetch_prioritised(struct worker *w)
-{
-	bool see_to;
-	struct skua_task *task = take_prioritised(w, &see_to);
-
-	return notify_rest(w, task, see_to);
-}
-
-struct skua_task *work_fetch_bound(struct worker *w)
-{
-	bool nothing;
-
-	return notify_rest(w, take_one(&w->inbox, &nothing), false);
+	return task ? task : work_take_bound(w);
 }
 
 /* ---- a search ------------------------------------------------------------ */
@@ -309,7 +276,7 @@ static struct skua_task *steal(struct worker *w, enum victims_reach reach)
 HOT struct skua_task *work_find(struct worker *w, enum victims_reach reach)
 {
 	bool see_to;
-	struct skua_task *task = take_prioritised(w, &see_to);
+	struct skua_task *task = work_take_prioritised(w, &see_to);
 
 	w->left = 0;
 	if (!task)

@@ -828,8 +828,8 @@ inline work_take_injected()
 	turned_away = false
 }
 
-/* work_fetch_injected() */
-inline work_fetch_injected()
+/* fetch_injected() */
+inline fetch_injected()
 {
 	work_take_injected();
 	notify_rest(see_to);
@@ -857,7 +857,7 @@ inline work_next()
 		/* Is a look at the injection queue due? */
 		if
 		:: true
-		:: INJECT_VISIBLE -> work_fetch_injected()
+		:: INJECT_VISIBLE -> fetch_injected()
 		fi;
 #endif
 		atomic {
@@ -872,7 +872,7 @@ inline work_next()
 		};
 		if
 		:: hand
-		:: else -> work_fetch_injected()
+		:: else -> fetch_injected()
 		fi
 	fi
 }
