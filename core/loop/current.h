@@ -8,7 +8,8 @@
 /*
  * The worker that runs on this thread, or NULL. The initial-exec model makes
  * each access one load, also in the shared library, and takes 8 bytes of the
- * static TLS block. Defined in worker.c.
+ * static TLS block. Defined in schedule.c, the lowest file of the room that
+ * reads it.
  */
 extern _Thread_local struct worker *current_worker
 	__attribute__((tls_model("initial-exec")));

@@ -9,6 +9,8 @@
 #include "core/loop/current.h"
 #include "core/loop/worker.h"
 
+_Thread_local struct worker *current_worker;
+
 /* Slow path for a task that telemetry records. A separate function, so that the
  * fast path saves no registers for it. */
 static __attribute__((noinline, cold)) void told_owner(struct worker *worker,

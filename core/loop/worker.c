@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* worker.c - see worker.h */
-#include "core/loop/current.h"
 #include "core/loop/work.h"
 #include "core/loop/worker.h"
-
-_Thread_local struct worker *current_worker;
 
 void worker_init(struct worker *worker, struct pool *pool, unsigned index,
 		 struct local_queue *queue, struct timer_slot *slots)
