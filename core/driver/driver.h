@@ -60,6 +60,7 @@
 #define DRIVER_VOTES       2u
 #define DRIVER_VOTES_SHIFT 24
 #define DRIVER_INDEX       ((UINT32_C(1) << DRIVER_VOTES_SHIFT) - 1)
+#define DRIVER_NOBODY      UINT32_MAX
 
 /* The index + 1 of the leader, and this bit while it sleeps in the driver. */
 #define DRIVER_ASLEEP (UINT32_C(1) << 31)
@@ -220,7 +221,8 @@ bool driver_resign(struct driver *driver, unsigned i);
  * fences, and summons another worker. Return: false if another worker has the role. */
 bool driver_vacate(struct driver *driver, unsigned i);
 
-/* driver_arrived - vote for worker @i: an event has arrived on its CPU */
+/* driver_arrived - vote for worker @i: an event has arrived on its CPU; DRIVER_NOBODY: against
+ * all workers */
 void driver_arrived(struct driver *driver, unsigned i);
 
 /* driver_candidate - return index + 1 of the worker with the votes; 0: none */

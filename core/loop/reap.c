@@ -26,7 +26,8 @@ static void begin_round(struct worker *w)
 		w->area.counters.tasks_polled + local_queue_length(w->queue);
 }
 
-/* Vote for the worker on whose CPU the first event has arrived. Not inlined, as it is rare. */
+/* Vote for the worker on whose CPU the event has arrived. Several events share a wake-up: then
+ * its cost matters little, and their CPU has enough to do. Not inlined, as it is rare. */
 static __attribute__((noinline)) void vote(struct worker *w,
 					   const struct driver_batch *batch)
 {
@@ -37,6 +38,10 @@ static __attribute__((noinline)) void vote(struct worker *w,
 
 	if (!driver->cpu_of || w->pool->worker_count == 1)
 		return;
+	if (batch->count > 1) {
+		driver_arrived(driver, DRIVER_NOBODY);
+		return;
+	}
 	cpu = driver->cpu_of(batch->events[0].data.u64);
 	if (cpu < 0)
 		return;
