@@ -223,7 +223,11 @@ void doctor_environment(const struct doctor *doctor,
 				       sizeof(text));
 	char name[48];
 
-	doctor_found(report, "no misspelt variable");
+	doctor_found(report, bytes ? "no misspelt variable" : "not reported");
+	/* The last variable that was read of a longer one may be cut. */
+	if (bytes == sizeof(text) - 1)
+		while (bytes > 0 && text[bytes - 1])
+			text[--bytes] = '\0';
 	for (size_t at = 0; at < bytes; at += strlen(text + at) + 1) {
 		const char *meant = environment_meant(text + at);
 

@@ -157,6 +157,7 @@ static void put_rich(void)
 	put("/proc/sys/kernel/yama/ptrace_scope", "0\n");
 	put("/proc/self/status", ALL_CAPABILITIES);
 	put("/proc/self/schedstat", "1 2 3\n");
+	put("/proc/self/environ", "HOME=/");
 	put("/proc/self/cgroup", "0::/a/b\n");
 	put("/proc/self/limits",
 	    "Limit                     Soft Limit           Hard Limit\n"
@@ -214,9 +215,8 @@ TEST(examine__rich_machine__all_ok)
 	expect("environment", DOCTOR_OK, "no misspelt variable", "");
 }
 
-TEST(environment__misspelt_variable__named)
+static void put_environment(const char *text, size_t bytes)
 {
-	static const char text[] = "HOME=/\0SKUA_JOBS=1\0SKUA_WORKRES=2\0";
 	char place[128];
 	FILE *file;
 
@@ -224,12 +224,36 @@ TEST(environment__misspelt_variable__named)
 	snprintf(place, sizeof(place), "%s/proc/self/environ", root);
 	file = fopen(place, "w");
 	assert_non_null(file);
-	assert_int_equal(fwrite(text, 1, sizeof(text) - 1, file),
-			 sizeof(text) - 1);
+	assert_int_equal(fwrite(text, 1, bytes, file), bytes);
 	fclose(file);
+}
+
+TEST(environment__misspelt_variable__named)
+{
+	static const char text[] = "HOME=/\0SKUA_JOBS=1\0SKUA_WORKRES=2\0";
+
+	put_environment(text, sizeof(text) - 1);
 	examine();
 	expect("environment", DOCTOR_PARTLY, "SKUA_WORKRES",
 	       "SKUA_WORKERS was probably meant");
+}
+
+/* Wherever the text that is read ends, a part of a name is no misspelt name. */
+TEST(environment__large__ends_of_names_not_cut)
+{
+	static const char name[] = "SKUA_WORKERS=2";
+	static char text[(1 << 18) + 16];
+
+	for (size_t left = 6; left < sizeof(name); left++) {
+		size_t begin = (1 << 18) - 1 - left;
+
+		memset(text, 'x', begin);
+		text[begin - 1] = '\0';
+		memcpy(text + begin, name, sizeof(name));
+		put_environment(text, begin + sizeof(name));
+		examine();
+		expect("environment", DOCTOR_OK, "no misspelt variable", "");
+	}
 }
 
 TEST(examine__bpffs_that_all_may_write__says_chmod)
@@ -271,6 +295,7 @@ TEST(examine__empty_machine__each_says_why)
 	expect("open_files", DOCTOR_OK, "not reported", "");
 	expect("epoll_watches", DOCTOR_OK, "not reported", "");
 	expect("memory_maps", DOCTOR_OK, "not reported", "");
+	expect("environment", DOCTOR_OK, "not reported", "");
 }
 
 TEST(examine__io_uring_switched_off__says_for_which_processes)
