@@ -69,7 +69,9 @@ switch_away(struct skua_fiber *self, enum skua_poll result)
 #else
 	struct worker *worker = current_worker;
 
-	/* The next poll may rely on them, if nothing else runs before it. See enter(). */
+	/* The next poll may rely on the control bits of the caller, if nothing else runs before
+	 * it. See enter(). A poll within this one may have set others. */
+	worker->arithmetic = fiber_context_arithmetic(self->caller);
 	worker->arithmetic_poll = worker->area.counters.tasks_polled + 1;
 	return fiber_switch(&self->context, self->caller, (int)result);
 #endif

@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/arithmetic.h"
 
@@ -56,6 +57,20 @@ static inline int fiber_switch_enter(void **from, void *to,
 	return fiber_switch(from, to, 0);
 }
 #endif
+
+/* fiber_context_arithmetic - return the control bits that a switch has saved with the context;
+ * where fiber_switch_enter() does not use them, 0 */
+static inline struct arithmetic fiber_context_arithmetic(const void *context)
+{
+	struct arithmetic saved = { 0 };
+
+#if defined(__x86_64__)
+	memcpy(&saved, context, sizeof(saved));
+#else
+	(void)context;
+#endif
+	return saved;
+}
 
 /**
  * fiber_switch_last - continue in another context for good

@@ -158,7 +158,6 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	const bool labelled =
 		w->area.label_poll == w->area.counters.tasks_polled;
 	const bool spare = w->spare;
-	const struct arithmetic arithmetic = w->arithmetic;
 
 	/* If the tick has no room for another poll, it ends with the poll that
 	 * joins. While polls are recorded, no poll runs within another one,
@@ -182,7 +181,6 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	w->polls_within--;
 	w->spare = spare;
 	/* The outer poll may have control bits of its own, and may change them. */
-	w->arithmetic = arithmetic;
 	w->arithmetic_poll = 0;
 	/* The number of the inner poll is from now on that of the outer one. */
 	telemetry_label_poll(&w->telemetry,
