@@ -372,6 +372,7 @@ static void fill_in(struct config *out, const struct skua_config *cfg)
 	out->fiber_stack =
 		cfg->fiber_stack ? cfg->fiber_stack : DEFAULT_FIBER_STACK;
 	fill_in_blocking(out, cfg);
+	out->hooks = (struct skua_hooks){ .log = NULL };
 	if (cfg->hooks)
 		memcpy(&out->hooks, cfg->hooks, hooks_size(cfg));
 }
