@@ -60,7 +60,8 @@
 #define DRIVER_VOTES       2u
 #define DRIVER_VOTES_SHIFT 24
 #define DRIVER_INDEX       ((UINT32_C(1) << DRIVER_VOTES_SHIFT) - 1)
-#define DRIVER_NOBODY      UINT32_MAX
+/* Its index + 1 is 0, which stands for no worker. */
+#define DRIVER_NOBODY UINT32_MAX
 
 /* The index + 1 of the leader, and this bit while it sleeps in the driver. */
 #define DRIVER_ASLEEP (UINT32_C(1) << 31)
