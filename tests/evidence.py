@@ -196,7 +196,8 @@ ROWS = [
     (
         "No lost wake-up: idle protocol, workers, sentinel, leader, pollers, a driven worker",
         "explorer, on core/'s code",
-        r"model\.(((idle|apart|driver|worker|sentinel|summons)(\.deep|\.large)?)|drive|drive_turns|"
+        r"model\.(((idle|apart|driver|driver_groups|driver_pollers|worker|sentinel|summons)"
+        r"(\.deep|\.large)?)|drive|drive_turns|"
         r"inject_group|pollers|pool|spare|stall|stats|wait_sample|timers|work_map)",
         explored,
     ),
