@@ -198,7 +198,7 @@ ROWS = [
         "explorer, on core/'s code",
         r"model\.(((idle|apart|driver|driver_groups|driver_pollers|worker|sentinel|summons)"
         r"(\.deep|\.large)?)|drive|drive_turns|"
-        r"inject_group|pollers|pool|spare|stall|stats|wait_sample|timers|work_map)",
+        r"idle_wakers|inject_group|parker|pollers|pool|spare|stall|stats|wait_sample|timers|work_map)",
         explored,
     ),
     (

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * model_idle.c - core/idle/idle.h and core/idle/parker.h: no wake-up is lost
+ * model_idle.c - core/idle/idle.h: no wake-up is lost
  *
  * Workers take tasks from one counter, which stands for all the queues, and
  * wait as core/loop/loop.c does; producers make tasks visible and notify. The
@@ -20,8 +20,6 @@
  */
 #include "core/idle/wake.c"
 
-#include <string.h>
-
 #include "tests/near.h"
 
 #define WORKERS 3
@@ -35,9 +33,7 @@ enum defect {
 	PARKER_LOOKS_FIRST,   /* 4.21: the last look before the bit */
 	LAST_SEARCHER_SILENT, /* I3 left out */
 	WAKER_LEAVES,         /* I4: no second look when nobody was left */
-	SECOND_WAKER_LEAVES,  /* the same of the waker of a second worker */
-	MANY_LEFT_LEAVES, /* the same of a searcher that leaves many tasks */
-	CLAIM_READ_FIRST, /* 4.8: "was I claimed?" by a load */
+	CLAIM_READ_FIRST,     /* 4.8: "was I claimed?" by a load */
 };
 
 static struct idle idle;
@@ -496,344 +492,6 @@ static void produces_three(void)
 	produce(3);
 }
 
-/* ---- a waker that comes too late (I4) ------------------------------------ */
-
-/*
- * Worker 0 is about to cancel its park while somebody wakes it. A producer
- * that sees the waker's count relies on it for a task that worker 1, which
- * parks meanwhile, has to be woken for.
- */
-static void setup_late(void)
-{
-	setup(2, 0, 0);
-	idle_park_begin(&idle, 0, false);
-}
-
-static void cancels_park(void)
-{
-	idle_park_cancel(&idle, 0);
-	found(0);
-}
-
-static void park_until_work(unsigned i)
-{
-	bool searching = false;
-
-	for (;;) {
-		idle_park_begin(&idle, i, searching);
-		if (take(&work)) {
-			idle_park_cancel(&idle, i);
-			break;
-		}
-		while (idle_parked(&idle, i))
-			parker_park(&sleepers[i].parker);
-		searching = true;
-		if (take(&work))
-			break;
-	}
-	found(i);
-}
-
-static void parks_until_work(void)
-{
-	park_until_work(1);
-}
-
-static void wakes_anybody(void)
-{
-	idle_notify(&idle, 0);
-}
-
-/* As pool_inject_home(). */
-static void wakes_worker_0(void)
-{
-	atomic_fence_seq_cst();
-	idle_wake_worker(&idle, 0);
-}
-
-static void check_late(void)
-{
-	explore_assert(atomic_load_relaxed(&work) == 0);
-}
-
-/*
- * The same with a waker that claims a second worker, because worker 0, which was
- * claimed, has not begun; worker 0 leaves its search meanwhile, and worker 1 cancels
- * its park. The producer relies on the count for worker 2.
- */
-static void setup_second_late(void)
-{
-	setup(3, 0, 0);
-	atomic_init(&by_group[0].searching, 1);
-	atomic_init(&by_group[0].waking, 1);
-	idle_park_begin(&idle, 1, false);
-}
-
-static void setup_second_late_leaves(void)
-{
-	setup_second_late();
-	defect = SECOND_WAKER_LEAVES;
-}
-
-static void found_by_0(void)
-{
-	found(0);
-}
-
-static void parks_2_until_work(void)
-{
-	park_until_work(2);
-}
-
-static void wakes_second(void)
-{
-	uint64_t one = 1;
-
-	atomic_fence_seq_cst();
-	if (defect != SECOND_WAKER_LEAVES)
-		idle_wake_injected(&idle, 0);
-	/* wake_second() without its second look. */
-	else if (sleeper_parked_in(&idle, 0) != 0 &&
-		 atomic_cas_relaxed(&by_group[0].searching, &one, 2) &&
-		 !claim_any(&idle, 0, 0))
-		atomic_fetch_sub_acq_rel(&by_group[0].searching, 1);
-}
-
-/*
- * The same with worker 1 apart, and a waker of group 0 that leaves many tasks: the
- * producer, near group 1, relies on its count there.
- */
-static void setup_late_apart(void)
-{
-	setup_apart(2, 2, 0, 0);
-	idle_park_begin(&idle, 1, false);
-}
-
-static void setup_late_apart_leaves(void)
-{
-	setup_late_apart();
-	defect = MANY_LEFT_LEAVES;
-}
-
-static void cancels_park_there(void)
-{
-	idle_park_cancel(&idle, 1);
-	found(1);
-}
-
-static void parks_0_until_work(void)
-{
-	park_until_work(0);
-}
-
-/* As found(), with tasks that are gone meanwhile. */
-static void leaves_many(void)
-{
-	struct look look = { UNTIMED, false };
-	int g;
-
-	atomic_fence_seq_cst();
-	if (defect != MANY_LEFT_LEAVES) {
-		idle_wake_for(&idle, 0, IDLE_MANY);
-		return;
-	}
-	/* wake_elsewhere() without its second look. */
-	g = sleepy_elsewhere(&idle, &look, 0);
-	if (g >= 0)
-		wake_in(&idle, (unsigned)g, UNTIMED, 0);
-}
-
-/* ---- a summary that is cleared (I8) --------------------------------------- */
-
-/*
- * Worker 1, alone in group 1, is about to park; the summary says still that
- * somebody sleeps there. A waker of group 0 clears that, while somebody makes a
- * task visible.
- */
-static void setup_stale(void)
-{
-	setup_apart(2, 2, 0, 0);
-	atomic_init(&idle.sleepy[0], 2);
-}
-
-/*
- * The same of group 0, where worker 2 searches, and has found something else when
- * the waker relies on it for the task of the producer that saw no bit.
- */
-static void setup_stale_searcher(void)
-{
-	setup_apart(2, 3, 0, 0);
-	atomic_init(&idle.sleepy[0], 1);
-	atomic_init(&by_group[0].searching, 1);
-}
-
-static void found_by_2(void)
-{
-	found(2);
-}
-
-static void wakes_anybody_there(void)
-{
-	idle_notify(&idle, 1);
-}
-
-/* Clears it, and does not look again. */
-static void clears_blindly(void)
-{
-	atomic_fence_seq_cst();
-	atomic_fetch_and_relaxed(&idle.sleepy[0], ~UINT64_C(2));
-	atomic_fence_seq_cst();
-}
-
-/* Sets it again, and sees to nobody's work but its own. */
-static void clears_and_leaves(void)
-{
-	atomic_fence_seq_cst();
-	if (sleeper_parked_in(&idle, 1) == 0)
-		still_sleepy(&idle, 1);
-}
-
-/* As parks_until_work(), without a word in the summary. */
-static void parks_silently(void)
-{
-	for (;;) {
-		atomic_fetch_or_relaxed(&by_group[1].parked, 1);
-		atomic_fence_seq_cst();
-		if (take(&work)) {
-			idle_park_cancel(&idle, 1);
-			break;
-		}
-		while (idle_parked(&idle, 1))
-			parker_park(&sleepers[1].parker);
-		if (take(&work))
-			break;
-	}
-	found(1);
-}
-
-/* ---- the parker alone --------------------------------------------------- */
-
-static struct parker parker;
-static atomic_u32 condition; /* relaxed: the parker alone orders */
-static unsigned letter;
-
-static void setup_parker(void)
-{
-	parker_init(&parker);
-	atomic_init(&condition, 0);
-	explore_watch(&parker, sizeof(parker));
-	letter = 0;
-}
-
-static void sleeps_until_two(void)
-{
-	while (atomic_load_relaxed(&condition) < 2)
-		parker_park(&parker);
-}
-
-static void sleeps_once(void)
-{
-	parker_park(&parker);
-	explore_assert(explore_read(letter) == 7);
-}
-
-static void wakes(void)
-{
-	atomic_fetch_add_relaxed(&condition, 1);
-	parker_unpark(&parker);
-}
-
-static void wakes_with_letter(void)
-{
-	explore_write(letter, 7);
-	parker_unpark(&parker);
-}
-
-/* 4.10: overwrites the notification instead of taking it. */
-static void sleeps_blindly_until_two(void)
-{
-	uint32_t state = PARKER_EMPTY;
-
-	while (atomic_load_relaxed(&condition) < 2) {
-		state = PARKER_EMPTY;
-		if (atomic_cas_relaxed(&parker.state, &state, PARKER_PARKED))
-			while (atomic_load_relaxed(&parker.state) ==
-			       PARKER_PARKED)
-				futex_wait(&parker.state, PARKER_PARKED);
-		atomic_store_relaxed(&parker.state, PARKER_EMPTY);
-	}
-}
-
-/* Wakes only if it sees a sleeper; notifies nobody who is on the way. */
-static void wakes_only_a_sleeper(void)
-{
-	atomic_fetch_add_relaxed(&condition, 1);
-	if (atomic_load_relaxed(&parker.state) != PARKER_PARKED)
-		return;
-	atomic_store_release(&parker.state, PARKER_NOTIFIED);
-	futex_wake(&parker.state, 1);
-}
-
-/* ---- asleep elsewhere ---------------------------------------------------- */
-
-static atomic_u32 event; /* what the sleeper waits for instead of the futex */
-static unsigned poller;  /* what the callback uses; plain, gone at the end */
-static bool leaves_at_once; /* a variant: the sleeper waits for no callback */
-
-static void ring(void *ctx)
-{
-	(void)ctx;
-	explore_assert(explore_read(poller) == 1);
-	atomic_store_release(&event, 1);
-	futex_wake(&event, 1);
-	explore_assert(explore_read(poller) == 1); /* still there */
-}
-
-static void setup_elsewhere(void)
-{
-	setup_parker();
-	parker.wake = ring;
-	atomic_init(&event, 0);
-	poller = 1;
-	leaves_at_once = false;
-}
-
-static void setup_elsewhere_hasty(void)
-{
-	setup_elsewhere();
-	leaves_at_once = true;
-}
-
-/* As pollers_park_owner(), once: the parker alone orders. */
-static void sleeps_elsewhere_once(void)
-{
-	parker.wake = ring;
-	parker.ctx = NULL;
-	if (parker_begin(&parker)) {
-		while (atomic_load_relaxed(&event) == 0)
-			futex_wait(&event, 0);
-		parker_end(&parker);
-	}
-	explore_assert(explore_read(letter) == 7);
-}
-
-/* As pollers_park_owner(), until both wakers have been; then the poller goes. */
-static void sleeps_elsewhere_until_two(void)
-{
-	while (atomic_load_relaxed(&condition) < 2) {
-		if (!parker_begin(&parker))
-			continue;
-		while (atomic_load_acquire(&event) == 0)
-			futex_wait(&event, 0);
-		atomic_store_relaxed(&event, 0);
-		if (leaves_at_once)
-			atomic_exchange_acquire(&parker.state, PARKER_EMPTY);
-		else
-			parker_end(&parker);
-	}
-	explore_write(poller, 0);
-}
-
 /* ---- cases -------------------------------------------------------------- */
 
 /*
@@ -843,14 +501,6 @@ static void sleeps_elsewhere_until_two(void)
 #define MANY EXPLORE_WITHIN(12, 6), .random = 200000
 
 static const struct explore_case cases[] = {
-	{ EXPLORE_PASS("parker__two_wakers", setup_parker, NULL,
-		       sleeps_until_two, wakes, wakes) },
-	{ EXPLORE_PASS("parker__elsewhere__two_wakers", setup_elsewhere, NULL,
-		       sleeps_elsewhere_until_two, wakes, wakes) },
-	{ EXPLORE_PASS("parker__hands_over", setup_parker, NULL, sleeps_once,
-		       wakes_with_letter) },
-	{ EXPLORE_PASS("parker__elsewhere__hands_over", setup_elsewhere, NULL,
-		       sleeps_elsewhere_once, wakes_with_letter) },
 	{ EXPLORE_PASS("one_worker__two_producers", setup_one_worker, check,
 		       worker_0, produces_one, produces_one) },
 	{ EXPLORE_PASS("two_workers__producer", setup_two_workers, check,
@@ -902,22 +552,6 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("frozen_searcher_apart__task_spawns_two__random",
 		       setup_frozen_apart, check, worker_0, worker_1, worker_2),
 	  MANY },
-	{ EXPLORE_PASS("woken_too_late__producer", setup_late, check_late,
-		       cancels_park, parks_until_work, wakes_anybody,
-		       produces_one),
-	  EXPLORE_WITHIN(6, 3), .random = 300000 },
-	{ EXPLORE_PASS("worker_0_woken_too_late__producer", setup_late,
-		       check_late, cancels_park, parks_until_work,
-		       wakes_worker_0, produces_one),
-	  EXPLORE_WITHIN(6, 3), .random = 300000 },
-	{ EXPLORE_PASS("second_woken_too_late__producer", setup_second_late,
-		       check_late, cancels_park_there, found_by_0,
-		       parks_2_until_work, wakes_second, produces_one),
-	  EXPLORE_WITHIN(6, 3), .random = 300000 },
-	{ EXPLORE_PASS("woken_too_late_apart__producer", setup_late_apart,
-		       check_late, cancels_park_there, parks_0_until_work,
-		       leaves_many, produces_one_there),
-	  EXPLORE_WITHIN(6, 3), .random = 300000 },
 	{ EXPLORE_PASS("apart__batch_of_companions", setup_two_apart, check,
 		       worker_0, worker_1, produces_two),
 	  EXPLORE_WITHIN(2, 1) },
@@ -940,17 +574,6 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("three_apart__batch_kept__random", setup_kept_apart,
 		       check, worker_0, worker_1, worker_2, produces_three),
 	  MANY },
-	{ EXPLORE_PASS("stale_summary__producer", setup_stale, check_late,
-		       parks_until_work, wakes_anybody, produces_one),
-	  EXPLORE_WITHIN(6, 3), .random = 300000 },
-	{ EXPLORE_PASS("stale_summary__two_wakers", setup_stale, check_late,
-		       parks_until_work, wakes_anybody, wakes_anybody,
-		       produces_one),
-	  EXPLORE_WITHIN(4, 2), .random = 300000 },
-	{ EXPLORE_PASS("stale_summary__searcher", setup_stale_searcher,
-		       check_late, parks_0_until_work, found_by_2,
-		       wakes_anybody_there, produces_one_there),
-	  EXPLORE_WITHIN(2, 1) },
 	{ EXPLORE_PASS("apart__stop", setup_nobody_apart, check, worker_0,
 		       worker_1, stop),
 	  EXPLORE_WITHIN(2, 1) },
@@ -958,15 +581,6 @@ static const struct explore_case cases[] = {
 		       worker_1, stop),
 	  EXPLORE_WITHIN(2, 1) },
 
-	{ EXPLORE_BUG("design_4_10__notification_overwritten", "lost wake-up",
-		      setup_parker, NULL, sleeps_blindly_until_two, wakes,
-		      wakes) },
-	{ EXPLORE_BUG("parker__elsewhere__callback_not_awaited", "",
-		      setup_elsewhere_hasty, NULL, sleeps_elsewhere_until_two,
-		      wakes, wakes) },
-	{ EXPLORE_BUG("parker__only_sleepers_notified", "lost wake-up",
-		      setup_parker, NULL, sleeps_until_two, wakes,
-		      wakes_only_a_sleeper) },
 	{ EXPLORE_BUG("design_4_10__producer_unfenced", "lost wake-up",
 		      setup_producer_unfenced, check, worker_0, worker_1,
 		      produces_one) },
@@ -988,24 +602,6 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("idle_I4__waker_leaves", "livelock", setup_waker_leaves,
 		      check, worker_0, worker_1, produces_one, produces_one),
 	  EXPLORE_WITHIN(12, 6), .random = 4000000 },
-	{ EXPLORE_BUG("idle_I4__searcher_of_many_leaves", "lost wake-up",
-		      setup_late_apart_leaves, check_late, cancels_park_there,
-		      parks_0_until_work, leaves_many, produces_one_there),
-	  EXPLORE_WITHIN(6, 3), .random = 300000 },
-	{ EXPLORE_BUG("idle_I4__second_waker_leaves", "lost wake-up",
-		      setup_second_late_leaves, check_late, cancels_park_there,
-		      found_by_0, parks_2_until_work, wakes_second,
-		      produces_one),
-	  EXPLORE_WITHIN(6, 3), .random = 300000 },
-	{ EXPLORE_BUG("idle_I8__cleared_blindly", "lost wake-up", setup_stale,
-		      check_late, parks_until_work, clears_blindly,
-		      produces_one) },
-	{ EXPLORE_BUG("idle_I8__cleared_and_left", "lost wake-up", setup_stale,
-		      check_late, parks_until_work, clears_and_leaves,
-		      produces_one) },
-	{ EXPLORE_BUG("idle_I8__parked_silently", "lost wake-up",
-		      setup_nobody_apart, check_late, parks_silently,
-		      produces_one) },
 	{ EXPLORE_BUG("design_4_8__claim_read_first", "searchers()",
 		      setup_claim_read_first, check, worker_0, worker_1,
 		      produces_one) },

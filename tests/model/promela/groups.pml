@@ -13,7 +13,7 @@
  *
  * Memory: a step is one atomic operation, and all see it at once: what a fence
  * orders is in order here. The explorer leaves out the fences, on the code itself
- * (model_idle.c, mutants.py).
+ * (model_idle*.c, mutants.py).
  *
  * A configuration (see run): WORKERS, worker i being of group i % GROUPS;
  * PRODUCERS outside, near group 0, which push BATCH tasks each; CHILDREN, tasks

@@ -37,7 +37,7 @@
  * order, and a look at the LIFO slots is due at any moment.
  *
  * Safety, that is no lost wake-up at any place, is the explorer's: it runs the
- * code itself (model_idle.c, model_worker.c, model_sentinel.c, mutants.py).
+ * code itself (model_idle*.c, model_worker.c, model_sentinel.c, mutants.py).
  *
  * A configuration (see run): WORKERS; PRODUCERS, threads that push BATCH tasks
  * each; BOUND, tasks spawned from outside onto worker 0, 1, ...; CHILDREN, the
