@@ -15,8 +15,8 @@ tests=${SKUA_BUILD_DIR:-build}/tests
 ops=25000
 programs=(stress_cancels test_cancel test_runtime_drain test_stats test_call
 	test_hooks test_faults test_shutdown test_runtime_failures test_urgent
-	test_task_join test_drive test_config test_task_spawn test_task_state
-	test_env test_task_detach test_cpu_list)
+	test_task_join test_drive test_config test_config_place test_task_spawn
+	test_task_state test_env test_environment test_task_detach test_cpu_list)
 if [[ ${SKUA_TEST_SET-} == quick ]]; then
 	programs=(test_cancel test_stats test_faults test_shutdown test_drive
 		test_task_spawn test_task_state test_cpu_list)

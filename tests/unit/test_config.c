@@ -1,71 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - each field checked, and what is said of a wrong one */
-#include "core/config/config.h"
-#include "topology/machine_cache.h"
 #include "core/loop/pool.h"
-#include "probes/environment.h"
+#include "topology/machine_cache.h"
 
 #define SUPPORT_FAIL_ALLOCATIONS
-#include "tests/unit/support.h"
+#include "tests/unit/refused_config.h"
 
 #define MIN_SIZE (offsetof(struct skua_config, reserved) + sizeof(unsigned))
 
-static struct cpu_list allowed;
-
-static int read_allowed(void **state)
-{
-	(void)state;
-	return cpu_list_allowed(&allowed);
-}
-
-static int free_allowed(void **state)
-{
-	(void)state;
-	cpu_list_free(&allowed);
-	return 0;
-}
-
 ALL_TESTS(read_allowed, free_allowed);
-
-static struct skua_config config_of_size(void)
-{
-	return (struct skua_config){ .size = sizeof(struct skua_config) };
-}
-
-/* @cfg is refused by config_resolve() and by skua_runtime_create(), with and
- * without a place for the error, whose text has each of the parts in it. */
-static void expect_refused(const struct skua_config *cfg,
-			   const char *const *parts, size_t count)
-{
-	struct skua_runtime *rt = (struct skua_runtime *)&allowed;
-	struct skua_error err = { 0, "" };
-	struct config config;
-
-	assert_int_equal(config_resolve(&config, cfg, &err), -EINVAL);
-	assert_int_equal(err.code, -EINVAL);
-	for (size_t p = 0; p < count; p++) {
-		if (!strstr(err.text, parts[p]))
-			fail_msg("no \"%s\" in \"%s\"", parts[p], err.text);
-	}
-	assert_null(strchr(err.text, '\n'));
-	assert_int_equal(config_resolve(&config, cfg, NULL), -EINVAL);
-
-	memset(&err, 0, sizeof(err));
-	assert_int_equal(skua_runtime_create(&rt, cfg, &err), -EINVAL);
-	assert_null(rt);
-	assert_int_equal(err.code, -EINVAL);
-	for (size_t p = 0; p < count; p++)
-		assert_non_null(strstr(err.text, parts[p]));
-	rt = (struct skua_runtime *)&allowed;
-	assert_int_equal(skua_runtime_create(&rt, cfg, NULL), -EINVAL);
-	assert_null(rt);
-}
-
-#define EXPECT_REFUSED(cfg, ...)                                 \
-	do {                                                     \
-		const char *const parts_[] = { __VA_ARGS__ };    \
-		expect_refused((cfg), parts_, COUNT_OF(parts_)); \
-	} while (0)
 
 static const char *number(uint64_t n)
 {
@@ -288,46 +231,6 @@ TEST(config_flags__realtime_and_driven__refused)
 	EXPECT_REFUSED(&cfg, "SKUA_REALTIME", "SKUA_CALLER_DRIVEN");
 }
 
-TEST(config_placement__out_of_range__refused)
-{
-	struct skua_config cfg = config_of_size();
-
-	cfg.placement = (enum skua_placement)(SKUA_PLACE_LISTED + 1);
-	EXPECT_REFUSED(&cfg, "placement: 6", "SKUA_PLACE_DEFAULT (0)",
-		       "SKUA_PLACE_LISTED (5)");
-	cfg.placement = (enum skua_placement) - 1;
-	EXPECT_REFUSED(&cfg, "placement: 4294967295");
-}
-
-TEST(config_placement__listed_without_a_list__refused)
-{
-	struct skua_config cfg = config_of_size();
-
-	cfg.placement = SKUA_PLACE_LISTED;
-	EXPECT_REFUSED(&cfg, "placement: SKUA_PLACE_LISTED", "cpus",
-		       "SKUA_CPUS");
-}
-
-TEST(config_placement__listed__in_the_order_given)
-{
-	struct skua_config cfg = config_of_size();
-	unsigned first = allowed.cpus[0];
-	unsigned last = allowed.cpus[allowed.count - 1];
-	enum skua_binding binding;
-	unsigned cpus[2] = { 0, 0 };
-	char text[64];
-	int workers;
-
-	snprintf(text, sizeof(text), "%u,%u", last, first);
-	cfg.cpus = text;
-	cfg.placement = SKUA_PLACE_LISTED;
-	workers = skua_runtime_plan(&cfg, cpus, 2, &binding, NULL);
-	assert_int_equal(workers, first == last ? 1 : 2);
-	assert_int_equal(cpus[0], last);
-	if (workers == 2)
-		assert_int_equal(cpus[1], first);
-}
-
 /* ---- delays -------------------------------------------------------------- */
 
 TEST(config_spin_ns__out_of_range__refused)
@@ -450,105 +353,6 @@ TEST(config_allocator__half_of_one__refused)
 	EXPECT_REFUSED(&cfg, "allocator: ", "NULL", "both");
 }
 
-/* ---- cpus --------------------------------------------------------------- */
-
-TEST(config_cpus__malformed__refused)
-{
-	static const char *const wrong[] = { "",   ",",   "x",     "0-",
-					     "-1", "1-0", "0,,0",  "0,",
-					     " 0", "0 ",  "65536", "0-99999" };
-	struct skua_config cfg = config_of_size();
-
-	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-		char quoted[32];
-
-		snprintf(quoted, sizeof(quoted), "\"%s\"", wrong[i]);
-		cfg.cpus = wrong[i];
-		EXPECT_REFUSED(&cfg, "cpus: ", quoted, "below 65536",
-			       "\"0-3,8\"");
-	}
-}
-
-TEST(config_cpus__one_not_allowed__refused_by_name)
-{
-	struct skua_config cfg = config_of_size();
-	char text[32];
-	char name[32];
-
-	for (unsigned cpu = 0; cpu < CPU_LIST_LIMIT; cpu += 16381) {
-		if (cpu_list_contains(&allowed, cpu))
-			continue;
-		snprintf(text, sizeof(text), "%u,%u", allowed.cpus[0], cpu);
-		snprintf(name, sizeof(name), "CPU %u ", cpu);
-		cfg.cpus = text;
-		EXPECT_REFUSED(&cfg, "cpus: ", text, name);
-	}
-}
-
-TEST(config_cpus__long_text__error_is_terminated)
-{
-	struct skua_config cfg = config_of_size();
-	char text[4096];
-
-	memset(text, '9', sizeof(text) - 1);
-	text[sizeof(text) - 1] = '\0';
-	cfg.cpus = text;
-	EXPECT_REFUSED(&cfg, "cpus: \"999", "below 65536");
-	/* Well-formed, and as long: the last CPU is not allowed. */
-	for (size_t i = 0; i < sizeof(text) - 8; i += 2)
-		memcpy(&text[i], "0,", 2);
-	memcpy(&text[sizeof(text) - 8], "0,65535", 8);
-	EXPECT_REFUSED(&cfg, "cpus: \"", "not among those");
-}
-
-TEST(config_cpus__list__sorted_each_once)
-{
-	struct skua_config cfg = config_of_size();
-	unsigned first = allowed.cpus[0];
-	unsigned last = allowed.cpus[allowed.count - 1];
-	struct config config;
-	char text[64];
-
-	snprintf(text, sizeof(text), "%u,%u,%u", last, first, last);
-	cfg.cpus = text;
-	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(config.cpus.count, first == last ? 1 : 2);
-	assert_int_equal(config.cpus.cpus[0], first);
-	assert_int_equal(config.cpus.cpus[config.cpus.count - 1], last);
-	/* As many workers as CPUs were chosen, not as are allowed. */
-	assert_int_equal(config.workers, config.cpus.count);
-	assert_int_equal(config.tuning.steal_attempts, 32);
-	config_free(&config);
-}
-
-TEST(config_cpus__narrow_affinity__is_never_widened)
-{
-	struct skua_config cfg = config_of_size();
-	struct config config;
-	char text[16];
-	cpu_set_t before;
-	cpu_set_t one;
-
-	if (sched_getaffinity(0, sizeof(before), &before) != 0 ||
-	    allowed.count < 2) {
-		skip_aloud("needs two CPUs, and a cpu_set_t that holds them");
-		return;
-	}
-	CPU_ZERO(&one);
-	CPU_SET(allowed.cpus[1], &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	assert_int_equal(config.workers, 1);
-	assert_int_equal(config.cpus.count, 1);
-	assert_int_equal(config.cpus.cpus[0], allowed.cpus[1]);
-	config_free(&config);
-
-	snprintf(text, sizeof(text), "%u", allowed.cpus[0]);
-	cfg.cpus = text;
-	EXPECT_REFUSED(&cfg, "cpus: ", text, "not among those");
-	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
-}
-
 /* ---- errors ------------------------------------------------------------- */
 
 TEST(error_set__any__returns_the_code)
@@ -613,109 +417,4 @@ TEST(config__no_memory__enomem_and_nothing_left)
 	allocations_begin(0);
 	config_free(&config);
 	assert_int_equal(left + allocations_end(), 0);
-}
-
-/* ---- misspelt variables ----------------------------------------------------------- */
-
-static const char *meant(const char *entry)
-{
-	const char *name = environment_meant(entry);
-
-	return name ? name : "none";
-}
-
-TEST(environment__like_a_variable__meant)
-{
-	(void)state;
-	assert_string_equal(meant("SKUA_WORKRES=2"), "SKUA_WORKERS");
-	assert_string_equal(meant("SKUA_WORKER"), "SKUA_WORKERS");
-	assert_string_equal(meant("SKUA_CPU=0"), "SKUA_CPUS");
-	assert_string_equal(meant("SKUA_STALL_LIMIT=1"), "SKUA_STALL_LIMIT_NS");
-	assert_string_equal(meant("SKUA_SPIN=1"), "SKUA_SPIN_NS");
-	assert_string_equal(meant("SKUA_TRACKTASKS=1"), "SKUA_TRACK_TASKS");
-}
-
-/* Those of tools and tests among them. */
-TEST(environment__known_or_unlike__not_meant)
-{
-	static const char *const others[] = {
-		"SKUA",
-		"SKUA_=1",
-		"SKUA_CC",
-		"SKUA_CHAOS",
-		"SKUA_JOBS",
-		"SKUA_TREE",
-		"SKUA_ROOT",
-		"SKUA_SANITIZE",
-		"SKUA_TEST_SET",
-		"SKUA_STRESS_OPS",
-		"SKUA_KV_OPTIONS",
-		"SKUA_SOAK_SECONDS",
-		"SKUA_ECHO_CLIENT",
-		"SKUA_BUILD_DIR",
-		"SKUA_NEEDS",
-		"SKUA_MPI_NEEDS",
-		"SKUA_FUZZ_SEED",
-		"SKUA_IO_FAULTS",
-		"WORKRES",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		assert_string_equal(meant(others[i]), "none");
-	for (size_t i = 0; environment_variable(i); i++)
-		assert_null(environment_meant(environment_variable(i)));
-}
-
-/* The list has variables that the library reads, and no others. */
-TEST(environment__each_variable__read)
-{
-	struct skua_config cfg = config_of_size();
-	struct skua_error err;
-	struct config config;
-
-	(void)state;
-	for (size_t i = 0; environment_variable(i); i++) {
-		const char *name = environment_variable(i);
-
-		assert_int_equal(setenv(name, "?", 1), 0);
-		assert_int_equal(config_resolve(&config, &cfg, &err), -EINVAL);
-		assert_non_null(strstr(err.text, name));
-		unsetenv(name);
-	}
-}
-
-static unsigned warnings;
-static char warning[280];
-
-static void note_warning(void *ctx, enum skua_log_level level, const char *text)
-{
-	(void)ctx;
-	warnings += level == SKUA_LOG_WARNING;
-	snprintf(warning, sizeof(warning), "%s", text);
-}
-
-TEST(environment__misspelt__one_warning_in_a_process)
-{
-	static const struct skua_hooks hooks = { .log = note_warning };
-	struct skua_config cfg = config_of_size();
-	struct config config;
-
-	(void)state;
-	cfg.hooks = &hooks;
-	assert_int_equal(setenv("SKUA_WORKRES", "2", 1), 0);
-	cfg.flags = SKUA_NO_ENV;
-	assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-	config_free(&config);
-	assert_int_equal(warnings, 0);
-	cfg.flags = 0;
-	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(config_resolve(&config, &cfg, NULL), 0);
-		config_free(&config);
-	}
-	unsetenv("SKUA_WORKRES");
-	assert_int_equal(warnings, 1);
-	assert_string_equal(warning,
-			    "environment variable SKUA_WORKRES is not known, "
-			    "and is ignored: did you mean SKUA_WORKERS?");
 }
