@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_kv_store.c - the store of skua-kv: tables, values, expiry, memory, watches */
+/* test_kv_store.c - the store of skua-kv: sets of stripes, expiry, memory, watches */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "bench/kv/store/glob.h"
 #include "bench/kv/store/store.h"
 #include "tests/unit/unit.h"
 
@@ -115,293 +113,6 @@ TEST(store_set__none_or_all__none_or_each)
 	assert_int_equal(count, STORE_STRIPES);
 }
 
-/* ---- tables ---------------------------------------------------------------------- */
-
-static struct table table;
-static struct hash_secret secret = { { 1, 2 } };
-
-static struct entry *made(unsigned number)
-{
-	char name[20];
-
-	snprintf(name, sizeof(name), "key%u", number);
-	return entry_create(text(name), 0);
-}
-
-static struct entry *find(unsigned number)
-{
-	char name[20];
-	struct entry **entry;
-	struct bytes key;
-
-	snprintf(name, sizeof(name), "key%u", number);
-	key = text(name);
-	entry = table_find(&table, hash_bytes(&secret, key.data, key.size),
-			   key);
-	return entry ? *entry : NULL;
-}
-
-static void add(unsigned number)
-{
-	struct entry *entry = made(number);
-	struct bytes key = entry_key(entry);
-
-	assert_true(table_add(&table, &secret,
-			      hash_bytes(&secret, key.data, key.size), entry));
-}
-
-static void drop(unsigned number)
-{
-	struct entry *entry = find(number);
-	struct bytes key = entry_key(entry);
-
-	assert_ptr_equal(table_remove(&table, &secret,
-				      hash_bytes(&secret, key.data, key.size),
-				      key),
-			 entry);
-	entry_free(entry);
-}
-
-static void free_one(void *ctx, struct entry *entry)
-{
-	(void)ctx;
-	entry_free(entry);
-}
-
-/* Each entry is found while the table grows and shrinks, and no other. */
-TEST(table__grows_and_shrinks__entries_stay)
-{
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < KEYS; i++) {
-		add(i);
-		assert_non_null(find(i));
-		assert_non_null(find(i / 2));
-		assert_null(find(i + 1));
-	}
-	assert_int_equal(table_count(&table), KEYS);
-	most = table.masks[0];
-	for (unsigned i = 0; i < KEYS - 10; i++) {
-		drop(i);
-		assert_null(find(i));
-		assert_non_null(find(i + 1));
-		assert_non_null(find(KEYS - 1));
-	}
-	assert_int_equal(table_count(&table), 10);
-	assert_true(most >= KEYS / 8);
-	assert_true(table.masks[0] < most);
-	table_clear(&table, free_one, NULL);
-	assert_null(table.buckets[0]);
-}
-
-static unsigned char seen[KEYS];
-
-static void see(void *ctx, struct entry *entry)
-{
-	char name[20];
-	unsigned number;
-
-	snprintf(name, sizeof(name), "%.*s", (int)entry->key_size,
-		 entry->bytes);
-	number = (unsigned)atoi(name + 3);
-	(void)ctx;
-	if (number < KEYS)
-		seen[number] = 1;
-}
-
-/* A scan during which the table is made larger, or smaller, @by entries a step. */
-static void scan_during(int by)
-{
-	unsigned extra = by < 0 ? KEYS : 0;
-	uint64_t cursor = 0;
-
-	memset(seen, 0, sizeof(seen));
-	for (unsigned i = 0; i < 100 + extra; i++)
-		add(i < 100 ? i : KEYS + i);
-	do {
-		cursor = table_scan(&table, cursor, see, NULL);
-		for (int i = 0; i < abs(by); i++) {
-			if (by > 0 && extra < KEYS)
-				add(KEYS + 100 + extra++);
-			else if (by < 0 && extra > 0)
-				drop(KEYS + 100 + --extra);
-		}
-	} while (cursor);
-	for (unsigned i = 0; i < 100; i++)
-		assert_int_equal(seen[i], 1);
-	table_clear(&table, free_one, NULL);
-}
-
-TEST(table_scan__size_changes__all_that_stay_are_visited)
-{
-	for (int by = 0; by < 100; by += 7) {
-		scan_during(by);
-		scan_during(-by);
-	}
-}
-
-/* Without a change, each is visited once. */
-static unsigned visits;
-
-static void count(void *ctx, struct entry *entry)
-{
-	(void)ctx;
-	(void)entry;
-	visits++;
-}
-
-TEST(table_scan__while_it_moves__each_once)
-{
-	for (unsigned size = 1; size < 200; size++) {
-		uint64_t cursor = 0;
-
-		add(size);
-		visits = 0;
-		do {
-			cursor = table_scan(&table, cursor, count, NULL);
-		} while (cursor);
-		assert_int_equal(visits, size);
-	}
-	table_clear(&table, free_one, NULL);
-}
-
-/* ---- values ---------------------------------------------------------------------- */
-
-/* Strings of all sizes around the limits, each set, appended to, and replaced. */
-TEST(entry__any_size__same_bytes)
-{
-	static char bytes[3 * ENTRY_MAX_INLINE];
-	static const size_t sizes[] = { 0,
-					1,
-					15,
-					16,
-					100,
-					ENTRY_MAX_INLINE - 1,
-					ENTRY_MAX_INLINE,
-					ENTRY_MAX_INLINE + 1,
-					2 * ENTRY_MAX_INLINE };
-	size_t count = sizeof(sizes) / sizeof(sizes[0]);
-	char scratch[NUMBER_ROOM];
-
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (char)(i * 7);
-	for (size_t i = 0; i < count * count; i++) {
-		struct entry *entry = entry_create(text("key"), i % 7);
-		struct bytes first = { bytes, sizes[i / count] };
-		struct bytes second = { bytes + first.size, sizes[i % count] };
-		struct bytes both = { bytes, first.size + second.size };
-
-		if (both.size > sizeof(bytes))
-			both.size = second.size = 0;
-		assert_true(entry_set(&entry, first));
-		assert_true(bytes_equal(entry_string(entry, scratch), first));
-		if (both.size) {
-			assert_true(entry_append(&entry, second));
-			assert_true(bytes_equal(entry_string(entry, scratch),
-						both));
-		}
-		assert_true(entry_set(&entry, second));
-		assert_true(bytes_equal(entry_string(entry, scratch), second));
-		assert_true(bytes_equal(entry_key(entry), text("key")));
-		entry_free(entry);
-	}
-}
-
-/* A blob that a reply shares is not changed. */
-TEST(entry_append__shared__copied)
-{
-	static char bytes[2 * ENTRY_MAX_INLINE];
-	struct entry *entry = entry_create(text("key"), 0);
-	struct blob *blob;
-	char scratch[NUMBER_ROOM];
-
-	assert_true(entry_set(&entry, (struct bytes){ bytes, sizeof(bytes) }));
-	blob = entry->blob;
-	blob_take(blob);
-	assert_true(entry_append(&entry, text("x")));
-	assert_ptr_not_equal(entry->blob, blob);
-	assert_int_equal(blob->size, sizeof(bytes));
-	assert_int_equal(entry_string(entry, scratch).size, sizeof(bytes) + 1);
-	blob_drop(blob);
-	blob = entry->blob;
-	assert_true(entry_append(&entry, text("x")));
-	assert_ptr_equal(entry->blob, blob);
-	entry_free(entry);
-}
-
-/* A blob that a reply shares counts as memory until the reply has been sent. */
-TEST(blob_leave__shared__counts_until_dropped)
-{
-	static char bytes[4 * STORE_STEP];
-	struct bytes value = { bytes, sizeof(bytes) };
-	struct key key = key_of("key");
-	uint64_t one, left;
-	struct blob *blob;
-
-	assert_true(store_put(store, &key, value, 0, &now));
-	one = store_memory(store);
-	blob = (*store_find(store, &key, &now))->blob;
-	blob_take(blob);
-	assert_int_equal(store_memory(store), one);
-	assert_true(store_put(store, &key, value, 0, &now));
-	left = store_memory(store) - one;
-	assert_in_range(left, sizeof(bytes), sizeof(bytes) + 64);
-	assert_true(store_remove(store, &key, &garbage));
-	assert_int_equal(store_memory(store), left);
-	blob_drop(blob);
-	assert_int_equal(store_memory(store), 0);
-}
-
-TEST(list__both_ends__a_deque)
-{
-	struct list *list = list_create();
-	int head = 0, tail = 0; /* numbers from -head to tail - 1 */
-	unsigned random = 1;
-
-	for (int i = 0; i < 5000; i++) {
-		char value[12];
-		bool at_head;
-
-		random = random * 1664525 + 1013904223;
-		at_head = random >> 31;
-		if (head + tail > 0 && (random >> 20) % 5 < 2) {
-			struct list_item *item = list_pop(list, at_head);
-
-			snprintf(value, sizeof(value), "%d",
-				 at_head ? -head : tail - 1);
-			assert_int_equal(item->size, strlen(value));
-			assert_memory_equal(item->data, value, item->size);
-			free(item);
-			if (at_head)
-				head--;
-			else
-				tail--;
-		} else {
-			snprintf(value, sizeof(value), "%d",
-				 at_head ? -head - 1 : tail);
-			assert_true(list_push(list, at_head, text(value)));
-			if (at_head)
-				head++;
-			else
-				tail++;
-		}
-		assert_int_equal(list->count, head + tail);
-	}
-	for (size_t i = 0; i < list->count; i += 17) {
-		struct list_place place = list_seek(list, i);
-
-		for (size_t k = i; k < list->count && k < i + 300; k++) {
-			char value[12];
-			const struct list_item *item = list_next(&place);
-
-			snprintf(value, sizeof(value), "%d", (int)k - head);
-			assert_int_equal(item->size, strlen(value));
-			assert_memory_equal(item->data, value, item->size);
-		}
-	}
-	list_free(list);
-}
-
 /* ---- the store ------------------------------------------------------------------- */
 
 TEST(store_put__again__replaced)
@@ -470,6 +181,29 @@ TEST(store_remove__large_list__freed_later)
 	assert_false(store_remove(store, &key, &garbage));
 	lock_all(false);
 	assert_ptr_equal(garbage.entries, entry);
+}
+
+/* A blob that a reply shares counts as memory until the reply has been sent. */
+TEST(blob_leave__shared__counts_until_dropped)
+{
+	static char bytes[4 * STORE_STEP];
+	struct bytes value = { bytes, sizeof(bytes) };
+	struct key key = key_of("key");
+	uint64_t one, left;
+	struct blob *blob;
+
+	assert_true(store_put(store, &key, value, 0, &now));
+	one = store_memory(store);
+	blob = (*store_find(store, &key, &now))->blob;
+	blob_take(blob);
+	assert_int_equal(store_memory(store), one);
+	assert_true(store_put(store, &key, value, 0, &now));
+	left = store_memory(store) - one;
+	assert_in_range(left, sizeof(bytes), sizeof(bytes) + 64);
+	assert_true(store_remove(store, &key, &garbage));
+	assert_int_equal(store_memory(store), left);
+	blob_drop(blob);
+	assert_int_equal(store_memory(store), 0);
 }
 
 static bool touched;
@@ -585,47 +319,4 @@ TEST(flush__of_keys__is_a_change_of_their_stripe)
 	store_flush(store, &garbage);
 	assert_true(stripe->changes > before);
 	lock_all(false);
-}
-
-/* ---- patterns -------------------------------------------------------------------- */
-
-static bool match(const char *pattern, const char *string)
-{
-	return glob_match(text(pattern), text(string), false);
-}
-
-TEST(glob_match__patterns__as_in_redis)
-{
-	assert_true(match("*", ""));
-	assert_true(match("", ""));
-	assert_false(match("", "a"));
-	assert_true(match("a*b*c", "aXbXbXc"));
-	assert_false(match("a*b*c", "aXbXbX"));
-	assert_true(match("a?c", "abc"));
-	assert_false(match("a?c", "ac"));
-	assert_true(match("[a-c]x", "bx"));
-	assert_true(match("[c-a]x", "bx"));
-	assert_false(match("[^a-c]x", "bx"));
-	assert_true(match("[^a-c]x", "dx"));
-	assert_true(match("\\*", "*"));
-	assert_false(match("\\*", "a"));
-	assert_true(match("[\\]]", "]"));
-	assert_true(match("**a", "bba"));
-	assert_true(glob_match(text("A[B-C]"), text("ab"), true));
-	assert_false(match("A", "a"));
-}
-
-/* Each "*" could take any number: without care, this takes for ever. */
-TEST(glob_match__many_stars__soon)
-{
-	char pattern[101], string[2001];
-
-	memset(string, 'a', sizeof(string) - 1);
-	string[2000] = '\0';
-	for (int i = 0; i < 100; i += 2)
-		memcpy(pattern + i, "*a", 2);
-	pattern[100] = '\0';
-	assert_true(match(pattern, string));
-	pattern[99] = 'b';
-	assert_false(match(pattern, string));
 }
