@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// coroutines.hpp - what the tests of coroutines have in common: frames that are counted, and
-// short coroutines
+// coroutines.hpp - what the tests of coroutines have in common: frames that are counted, short
+// coroutines, and a main() that skips the test if the compiler has no coroutines
 #ifndef TESTS_CPP_COROUTINES_HPP
 #define TESTS_CPP_COROUTINES_HPP
+
+#include <skua/skua.hpp>
+
+#include <cstdio>
+
+#ifndef __cpp_impl_coroutine
+
+int main()
+{
+	std::puts("skipped: the compiler has no coroutines (C++20)");
+	return 77;
+}
+
+#else
 
 #include <atomic>
 #include <memory>
@@ -11,8 +25,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <skua/skua.hpp>
 
 #include "check.hpp"
 
@@ -71,5 +83,7 @@ struct Fault : std::runtime_error {
 }
 
 } // namespace
+
+#endif
 
 #endif
