@@ -24,7 +24,7 @@ static unsigned up_to(const struct flame_function *functions, unsigned count,
  * stack. A search for the poll function does not suffice: if it ends in a tail
  * call, it is not in the stack. The names are those in core/loop/loop.c, which
  * has poll_task() inlined into loop_run() for most tasks, and in
- * core/telemetry/telemetry.c. */
+ * core/telemetry/telemetry_poll.c. */
 static unsigned inside_worker(const struct flame_function *functions,
 			      unsigned of)
 {

@@ -98,7 +98,7 @@ uint64_t skua_times_quantile(const struct skua_times *times, double part)
 
 /* ---- types ----------------------------------------------------------------- */
 
-/* Value of `poll` in the row of all other types: see telemetry.c. */
+/* Value of `poll` in the row of all other types: see telemetry_poll.c. */
 #define OTHERS 1u
 
 struct types {

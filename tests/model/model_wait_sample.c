@@ -32,7 +32,7 @@ static enum skua_poll polled(struct skua_task *task)
 	return SKUA_DONE;
 }
 
-/* As in telemetry.c. */
+/* As in telemetry_poll.c. */
 static enum skua_poll poll_waited(struct skua_task *task)
 {
 	uint64_t since_ns;
