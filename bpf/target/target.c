@@ -7,7 +7,6 @@
  * could read another process that has received the same number, or another
  * program that the process has executed.
  */
-#include "bpf/cli/descriptors.h"
 #include "bpf/target/target.h"
 
 #include <dirent.h>
@@ -24,8 +23,7 @@
 #include "bpf/target/target_proc.h"
 #include "bpf/target/target_rank.h"
 
-#define MAX_READ  (UINT64_C(64) << 20)
-#define MAPS_COST 64u
+#define MAX_READ (UINT64_C(64) << 20)
 
 /* Cost of reading a thread's status, in units of target_budget.h. */
 #define STATUS_COST (UINT64_C(64) << 10)
@@ -85,9 +83,7 @@ static int fail_ended(struct target *target)
 			   "process %d has ended meanwhile", target->pid);
 }
 
-/* Set the complaint for those errors whose source has not set one. Return:
- * @code. */
-static int judge(struct target *target, int code)
+int target_judge(struct target *target, int code)
 {
 	if (code == -ESRCH)
 		return fail_ended(target);
@@ -114,8 +110,8 @@ int target_read(struct target *target, uint64_t address, void *to, size_t bytes)
 	/* Reads of callers do not use up the budget: callers limit them
 	 * themselves. */
 	if (bytes > MAX_READ || !target_add(address, bytes, &end))
-		return judge(target, -EFAULT);
-	return judge(target, read_unpaid(target, address, to, bytes));
+		return target_judge(target, -EFAULT);
+	return target_judge(target, read_unpaid(target, address, to, bytes));
 }
 
 bool target_alive(struct target *target)
@@ -127,159 +123,17 @@ bool target_alive(struct target *target)
 
 /* ---- opening --------------------------------------------------------------- */
 
-static int fail_nothing(struct target *target)
-{
-	return target_fail(&target->complaint, -ESRCH, "no process %d",
-			   target->pid);
-}
-
-/* If only the first thread of the process has ended, its folder in /proc no
- * longer leads to its memory. Use the folder of another thread. */
-static bool use_other_thread(struct target *target)
-{
-	int threads = openat(target->folder, "task", O_RDONLY | O_DIRECTORY);
-	DIR *list = threads < 0 ? NULL : fdopendir(threads);
-	bool found = false;
-
-	for (struct dirent *entry; list && !found && (entry = readdir(list));) {
-		struct target_status status;
-		int folder = openat(threads, entry->d_name,
-				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (entry->d_name[0] == '.' || folder < 0 ||
-		    target_proc_status(folder, &status) != 0 ||
-		    !status.has_memory) {
-			if (folder >= 0)
-				close(folder);
-			continue;
-		}
-		target->memory_folder = folder;
-		found = true;
-	}
-	if (list)
-		closedir(list);
-	else if (threads >= 0)
-		close(threads);
-	return found;
-}
-
-static int fail_descriptors(struct target *target)
-{
-	return target_fail(&target->complaint, -EMFILE,
-			   "process %d cannot be read: this command may open "
-			   "only %ju files; raise the hard limit: ulimit -Hn",
-			   target->pid, descriptors_limit());
-}
-
-static int open_folder(struct target *target)
-{
-	char path[32];
-	int code;
-
-	snprintf(path, sizeof(path), "/proc/%d", target->pid);
-	target->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (target->folder < 0 && errno == EMFILE)
-		return fail_descriptors(target);
-	if (target->folder < 0 && errno != ENOENT)
-		return target_fail(&target->complaint, -errno, "%s: %s", path,
-				   strerror(errno));
-	if (target->folder < 0)
-		return fail_nothing(target);
-	target->memory_folder = target->folder;
-	code = target_proc_status(target->folder, &target->status);
-	if (code == -EMFILE)
-		return fail_descriptors(target);
-	if (code == -EILSEQ)
-		return target_fail(&target->complaint, -ESRCH,
-				   "%s/status has an unknown format", path);
-	if (code)
-		return fail_nothing(target);
-	if (target->status.has_memory || use_other_thread(target))
-		return 0;
-	if (target->status.kernel_thread)
-		return target_fail(&target->complaint, -ESRCH,
-				   "process %d is a thread of the kernel",
-				   target->pid);
-	/* A process that is ending has no memory before it is a zombie. */
-	return target_fail(&target->complaint, -ESRCH,
-			   target->status.state == 'Z'
-				   ? "process %d has ended (a zombie)"
-				   : "process %d has ended",
-			   target->pid);
-}
-
-static int open_memory(struct target *target)
-{
-	target->memory_fd =
-		openat(target->memory_folder, "mem", O_RDONLY | O_CLOEXEC);
-	if (target->memory_fd >= 0)
-		return 0;
-	if (errno == EMFILE)
-		return fail_descriptors(target);
-	if (errno != EACCES && errno != EPERM)
-		return fail_nothing(target);
-	target_proc_denied(target->folder, target->pid, &target->complaint);
-	return -EACCES;
-}
-
-/* Read the mappings. They are kept until the next call, to find names. */
-int target_read_maps(struct target *target)
-{
-	struct target_mapping *list;
-	ssize_t count;
-	char *text;
-
-	/* The kernel needs more time for a line of maps than for as many bytes
-	 * of memory. */
-	if (!target_budget_spend(&target->budget,
-				 MAPS_COST * target->maps_bytes))
-		return judge(target, -EFBIG);
-	text = target_proc_read(target->memory_folder, "maps");
-	if (!text && errno == EMFILE)
-		return fail_descriptors(target);
-	if (!text && (errno == EACCES || errno == EPERM)) {
-		target_proc_denied(target->folder, target->pid,
-				   &target->complaint);
-		return -EACCES;
-	}
-	if (!text)
-		return judge(target, errno == ENOMEM ? -ENOMEM : -ESRCH);
-	target->maps_bytes = strlen(text);
-	if (target->maps_bytes >= TARGET_PROC_BYTES - 1) {
-		free(text);
-		return target_fail(&target->complaint, -EFBIG,
-				   "process %d has too many mappings; allowed: "
-				   "%ju MiB of /proc/%d/maps",
-				   target->pid,
-				   (uintmax_t)(TARGET_PROC_BYTES >> 20),
-				   target->pid);
-	}
-	count = target_parse_maps(text, &list);
-	if (count < 0) {
-		free(text);
-		return judge(target, -ENOMEM);
-	}
-	free(target->maps_text);
-	free(target->maps);
-	target->maps_text = text;
-	target->maps = list;
-	target->map_count = (size_t)count;
-	if (count == 0)
-		return judge(target, -ESRCH);
-	target->anywhere = list[0].start;
-	return 0;
-}
-
 static int find_roots(struct target *target)
 {
 	int code = target_read_maps(target);
 
 	if (code)
 		return code;
-	return judge(target,
-		     target_find_roots(&target->memory, target->maps,
-				       target->map_count, target->roots,
-				       TARGET_MAX_ROOTS, &target->root_count));
+	return target_judge(target,
+			    target_find_roots(&target->memory, target->maps,
+					      target->map_count, target->roots,
+					      TARGET_MAX_ROOTS,
+					      &target->root_count));
 }
 
 /* ---- runtimes -------------------------------------------------------------- */
@@ -327,7 +181,7 @@ static int read_roots(struct target *target)
 			return target_fail(&target->complaint, code,
 					   "process %d: %.250s", target->pid,
 					   said.text);
-		return judge(target, code);
+		return target_judge(target, code);
 	}
 	if (target->list.areas > 0)
 		return leave_out_copies(target);
@@ -363,11 +217,11 @@ int target_open(struct target **out, pid_t pid)
 			    .context = target },
 	};
 	target_budget_begin(&target->budget);
-	code = open_folder(target);
+	code = target_open_folder(target);
 	if (!code)
 		target_comm(target, target->comm);
 	if (!code)
-		code = open_memory(target);
+		code = target_open_memory(target);
 	if (!code)
 		code = find_roots(target);
 	if (!code)
@@ -451,15 +305,15 @@ int target_take_snapshot(struct target *target,
 	int code = target_area_snapshot(&target->memory, runtime, now_ns, out,
 					&target->complaint);
 
-	return target_is_over(code) ? judge(target, code) : code;
+	return target_is_over(code) ? target_judge(target, code) : code;
 }
 
 int target_look(struct target *target, const struct target_runtime *runtime,
 		unsigned worker, struct target_now *out)
 {
 	out->at_ns = now_ns();
-	return judge(target,
-		     target_area_look(&target->memory, runtime, worker, out));
+	return target_judge(target, target_area_look(&target->memory, runtime,
+						     worker, out));
 }
 
 void target_task(struct target *target, const struct target_runtime *runtime,
@@ -479,14 +333,14 @@ static int put_until(struct target *target, uint64_t root, uint64_t ns)
 	int code;
 
 	if (address > INT64_MAX - sizeof(ns))
-		return judge(target, -EFAULT);
+		return target_judge(target, -EFAULT);
 	code = target_read(target, root, &magic, sizeof(magic));
 	if (code || magic != AREA_ROOT_MAGIC)
 		return code ? code : -EFAULT;
 	put = pwrite(target->written_fd, &ns, sizeof(ns), (off_t)address);
 	if (put == (ssize_t)sizeof(ns))
 		return 0;
-	return judge(target, put == 0 ? -ESRCH : -EFAULT);
+	return target_judge(target, put == 0 ? -ESRCH : -EFAULT);
 }
 
 int target_record_until(struct target *target, uint64_t ns)
@@ -499,7 +353,7 @@ int target_record_until(struct target *target, uint64_t ns)
 		target->written_fd = openat(target->memory_folder, "mem",
 					    O_WRONLY | O_CLOEXEC);
 	if (target->written_fd < 0 && errno != EACCES && errno != EPERM)
-		return judge(target, -ESRCH);
+		return target_judge(target, -ESRCH);
 	if (target->written_fd < 0)
 		return target_fail(&target->complaint, -EACCES,
 				   "process %d may be read, but not written; "

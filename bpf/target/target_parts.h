@@ -40,7 +40,19 @@ struct target {
 	struct target_symbol *symbols;
 };
 
-/* target_read_maps - read the mappings again. Return: as target_open() */
+/* target_judge - set the complaint for those errors whose source has not set one. Return:
+ * @code */
+int target_judge(struct target *target, int code);
+
+/* target_open_folder - open the folder of the process in /proc, and find one that leads to
+ * its memory. Return: as target_open() */
+int target_open_folder(struct target *target);
+
+/* target_open_memory - open the memory for reading. Return: as target_open() */
+int target_open_memory(struct target *target);
+
+/* target_read_maps - read the mappings again, and keep them until the next call, to find
+ * names. Return: as target_open() */
 int target_read_maps(struct target *target);
 
 /* target_mapping_at - return the mapping at @address, as of the last
