@@ -13,15 +13,16 @@
  * received *fences*, and looks at both flags; then it sends and receives on behalf of
  * those that wait (settle()). So one of the two sees the other. The last access of a send
  * or a receive is a read-modify-write, which on x86 is that fence. A select that waits is
- * only woken, and tries itself; if it takes another case, it serves those behind it (N6).
+ * only woken, and tries itself; if it takes another case, it serves those after it (N6).
  *
- * A receiver that finds no other one waiting stays out of the list (alone.h). A caller that has
- * sent or closed looks at its word as well as at the flags.
+ * A receiver that finds no other one waiting stays out of the list, and is in a word of the
+ * channel (alone.h). A caller that has sent or closed looks at that word as well as at the
+ * flags.
  *
  * A sender that finds a receiver waiting, and the ring empty and open, copies its item straight
  * to the receiver (hand_over(), hand_over_alone()). The ring is empty if all tickets of senders
  * are also those of receivers. It is not enough that the next slot is not ready: the sender of
- * that slot may be slow, and an earlier item of the caller may be in the slot behind it.
+ * that slot may be slow, and an earlier item of the caller may be in the slot after it.
  *
  * A sender between its ticket and its slot's new number may have lost its CPU. Receivers
  * then find the channel empty, and wait; that sender serves them when it goes on.
@@ -80,7 +81,7 @@ static bool hand_over_alone(struct skua_channel *channel, const void *item)
 	struct wait_chain chain = { NULL, NULL };
 	struct skua_wait *wait;
 
-	/* As in hand_over(). A close that the program knows of is one that it has loaded. */
+	/* As in hand_over(). A fence of loads suffices: the program knows of a close by a load. */
 	atomic_fence_loads_seq_cst();
 	/* Before the compare-exchange, because a wait that is chosen must be granted. The
 	 * channel may be closed, or get items, between this moment and that. But the receiver

@@ -31,8 +31,8 @@
 /* How old the last look must be before a leader that has other work, or a searcher that
  * does not lead, looks again; and before other workers look. They look only if the leader
  * does not, as they would take its events away from it. A guess: an empty look takes 0.1 us
- * to 0.3 us, and a leader with short polls looks each 25 us and a tick; but see
- * DRIVER_ROUND_NS. */
+ * to 0.3 us, and a leader with short polls looks once in 25 us and a tick;
+ * but see DRIVER_ROUND_NS. */
 #ifdef SKUA_EXPLORE
 #define DRIVER_LOOK_NS UINT64_C(0)
 #define DRIVER_HELP_NS UINT64_C(0)
@@ -89,8 +89,9 @@ struct driver_batch {
 };
 
 struct driver {
-	/* Set before the workers run; constant from then on. Deliver and owner are the same
-	 * in all drivers of a pool: a worker delivers events of other groups by its own. */
+	/* Set before the workers run; constant from then on. All drivers of a pool have the
+	 * same deliver and owner: a worker passes its own driver to deliver, also with events
+	 * of other groups. */
 	driver_deliver_fn *deliver;
 	void *owner; /* of deliver */
 	/* Returns the CPU on which the kernel has handled what an event announces, or a

@@ -109,7 +109,7 @@ static unsigned pick_locked(struct files *files, struct uring_request *requests)
 }
 
 /* The same, if a thread has asked for it, and no other thread has taken the role of the caller.
- * If there are none, the caller stops to submit. */
+ * If there are none, the caller stops submitting. */
 static unsigned pick(struct files *files, uint32_t submitter,
 		     struct uring_request *requests)
 {
@@ -345,8 +345,8 @@ void files_run(struct skua_blocking *call)
 {
 	struct skua_file_op *op = (struct skua_file_op *)call;
 
-	/* The loop repeats when a signal of the program interrupted the call. After
-	 * that, a descriptor is closed nevertheless. */
+	/* The loop repeats when a signal of the program interrupted the call. A close
+	 * that was interrupted has closed the descriptor nevertheless. */
 	do {
 		op->result = carry_out(op);
 		if (op->result < 0)

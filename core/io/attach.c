@@ -62,7 +62,7 @@ static unsigned next_group(struct pool *pool)
 {
 	if (pool->idle.group_count <= 1)
 		return 0;
-	/* Relaxed: decides nothing but the order. */
+	/* Relaxed: decides only the order. */
 	return atomic_fetch_add_relaxed(&pool->attach_turn, 1) %
 	       pool->idle.group_count;
 }

@@ -45,7 +45,7 @@ static HOT int arm(struct io_call *call, struct skua_wait *wait,
 }
 
 /* Try, and wait if the try finds nothing. The caller has claimed the direction. The wait
- * keeps @aside of the call.
+ * keeps call->aside.
  * @ready: the try may succeed */
 static int attempt(struct io_call *call, struct skua_wait *wait, bool ready,
 		   int give_up)
@@ -269,8 +269,8 @@ ssize_t call_delay(struct io_call *call, int code)
 {
 	uint8_t *delays = &call->slot->delays[call->way];
 
-	/* A receiver or a listener that is full says nothing about that of the next call.
-	 * A lack of descriptors stays. */
+	/* A receiver or a listener that is full says nothing about that of the next call,
+	 * so a new write begins with the shortest delay. A lack of descriptors lasts. */
 	if (call->way == IO_WRITE && !call->again)
 		*delays = 0;
 	if (*delays < DELAYS_COUNTED)

@@ -42,7 +42,7 @@
  * program's and about 100 bytes of the library's. */
 #define POLLS_WITHIN_MAX 32u
 
-/* ---- running them ------------------------------------------------------- */
+/* ---- polls -------------------------------------------------------------- */
 
 static void yielded(struct worker *w, struct skua_task *task)
 {
@@ -120,7 +120,7 @@ poll_here(struct worker *w, struct skua_task *task)
 	enum skua_poll result;
 	bool told = false;
 
-	/* The poll may take long, and keeps no other group from its end. */
+	/* The poll may take long, and must not delay the end of another group. */
 	if (w->leaves.group && w->leaves.group != group_of_member(task))
 		count_leaves(w);
 	task_state_transition_to_running(task_state(task));
@@ -163,7 +163,7 @@ bool loop_poll_within(struct worker *w, struct skua_task *task)
 	 * joins. While polls are recorded, no poll runs within another one,
 	 * because a recording cannot show that. Nor does one in a catch block: a
 	 * fiber that suspends itself takes all exceptions of the thread along.
-	 * Relaxed: as in poll_task(). */
+	 * Relaxed: as in poll_here(). */
 	if (w->polls_within == POLLS_WITHIN_MAX ||
 	    w->tick.polls + 1 >= w->tick.budget ||
 	    w->forked_at == w->area.counters.tasks_polled ||

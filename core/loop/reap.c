@@ -17,17 +17,17 @@ record(struct worker *w, const struct driver_batch *batch, unsigned i)
 		       batch->events[i].events, batch->since_ns, how);
 }
 
-/* Called after events. A look that finds none begins no round: it costs little, and otherwise
- * an event soon after it would wait for two rounds: for one until a worker sees it, and for
- * another one until its task runs. */
+/* Called after events. A look that finds none begins no round: an event soon after it would
+ * then wait for two rounds, one until a worker sees it, and another until its task runs. */
 static void begin_round(struct worker *w)
 {
 	w->round_end =
 		w->area.counters.tasks_polled + local_queue_length(w->queue);
 }
 
-/* Vote for the worker on whose CPU the event has arrived. Several events share a wake-up: then
- * its cost matters little, and their CPU has enough to do. Not inlined, as it is rare. */
+/* Vote for the worker on whose CPU a single event has arrived. Several events vote against all
+ * workers: they share a wake-up, whose cost then matters little, and their CPU has enough to do. Not
+ * inlined, as it is rare. */
 static __attribute__((noinline)) void vote(struct worker *w,
 					   const struct driver_batch *batch)
 {
@@ -71,9 +71,9 @@ static void deliver_batch(struct worker *w, const struct driver_batch *batch)
 }
 
 /*
- * Several tasks run in the order of their events, behind those that wait already, where
- * other workers can take them. The task of a single event goes to the LIFO slot if the
- * worker has nothing else.
+ * The tasks of several events go to the local queue, where other workers can take them: in
+ * the order of the events, after the tasks that wait there already. The task of a single
+ * event goes to the LIFO slot if the worker has nothing else.
  */
 HOT void reap_deliver_owner(struct worker *w, const struct driver_batch *batch)
 {
@@ -122,8 +122,8 @@ bool reap_leads(const struct worker *w)
 	return driver_leads(driver, w->index) || !driver_led(driver);
 }
 
-/* Return how old the last look must be. A leader without work looks at each step of its
- * search. */
+/* Return how old the last look must be before the worker looks again. A leader without work
+ * looks at each step of its search. */
 static uint64_t look_age_ns(struct worker *w, bool busy)
 {
 	bool leads = reap_leads(w);

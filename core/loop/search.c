@@ -38,7 +38,7 @@ void search_check_drained(struct worker *w)
 		pool_check_last_at_work(w->pool);
 }
 
-/* Is a timer due of the worker's group, or of the other group whose turn it is?
+/* Is a timer of the worker's group due, or one of the other group whose turn it is?
  * The sentinel sleeps for the timers of all groups. */
 static bool timers_due(const struct worker *w, uint64_t now_ns)
 {
@@ -273,7 +273,7 @@ static void take_nap(struct worker *w, struct nap *nap)
 	}
 }
 
-/* Has a nap had no other end than a claim or a late notification? */
+/* Can only a claim, or a late notification, have ended the nap? */
 static bool waits_for_claim(const struct nap *nap)
 {
 	return !nap->polled && !nap->led && nap->until == SENTINEL_NEVER;

@@ -237,8 +237,9 @@ static bool something_to_watch(struct pool *pool)
 	       pool_next_timer_ns(pool) != SENTINEL_NEVER;
 }
 
-/* Return half of the delay after which a task is ripe: a check sees a new task
- * within this time, and the task is ripe a full delay later. */
+/* Return half of the delay after which a task is ripe, or less while descriptors
+ * are attached: a check sees a new task within this time, and the task is ripe a
+ * full delay later. */
 static uint64_t shortest_delay(const struct pool *pool)
 {
 	uint64_t delay_ns = pool->tuning.lifo_delay_ns / 2;

@@ -56,8 +56,9 @@ struct worker {
 	/* The index + 1 of another group at which its last search has left tasks
 	 * to the searchers of that group; 0: none. */
 	unsigned left_at;
-	/* How many tasks its last search left where it took one. And how many the
-	 * waker told it of, if it was woken since it last parked (I3). */
+	/* The number of tasks that its last search left where it took one; and the
+	 * number of which its waker told it, if it was woken since it last parked
+	 * (I3). */
 	uint32_t left, told;
 	struct others {
 		uint32_t ticks; /* until the next check */
@@ -75,7 +76,7 @@ struct worker {
 	bool spare;   /* the polled task's spare reference has not been lent */
 	bool finishing; /* it ends a task that is not counted as finished yet */
 	bool driven_idle; /* loop_drive() left it parked */
-	bool watched; /* it has seen to a sentinel since it last parked (I7) */
+	bool watched; /* it has checked for a sentinel since it last parked (I7) */
 	struct group_leaves leaves; /* of members that it has ended */
 	uint32_t polls_within;      /* polls within the outermost one */
 	/* The control bits of its thread at the last switch into a fiber; and the value of

@@ -164,14 +164,15 @@ static bool withdraw_case(struct skua_select *select,
 
 /* ---- the select ------------------------------------------------------------- */
 
-/* The case that comes next after @i, of those in turn. */
+/* Return the index of the case whose turn is number @i, from 0. */
 static uint32_t case_at(const struct skua_select *select, uint32_t i)
 {
 	i += select->first;
 	return i < select->count ? i : i - select->count;
 }
 
-/* Begin with another case each time, so that none is left out for ever. */
+/* Return the index of the case with the first turn: another one each time, so that none is
+ * left out for ever. */
 static __attribute__((noinline)) uint32_t first_of(uint32_t count,
 						   uint32_t flags)
 {
@@ -238,7 +239,7 @@ static int look_at_all(struct skua_select *select, struct skua_wait *whole,
 	return NO_CASE;
 }
 
-/* Withdraw all cases but the one that takes effect. Return: are they withdrawn? */
+/* Withdraw all cases except the one that takes effect. Return: are they withdrawn? */
 static bool withdraw_all(struct skua_select *select, struct skua_wait *whole)
 {
 	bool all = true;
@@ -249,8 +250,8 @@ static bool withdraw_all(struct skua_select *select, struct skua_wait *whole)
 	return all;
 }
 
-/* Return: the result of the select; -EAGAIN: a grantor is not done with it. That one wakes
- * the waiter, as it has not told the select yet. */
+/* Return: the result of the select; -EAGAIN: a grantor is not done with the select. It wakes
+ * the waiter when it is. */
 static int conclude(struct skua_select *select, struct skua_wait *whole)
 {
 	/* The loop repeats when a grantor has told the select meanwhile. */
@@ -337,7 +338,8 @@ _Static_assert(AREA_SELECT_NEVER == SKUA_SELECT_NEVER &&
 
 /* ---- the interface ---------------------------------------------------------- */
 
-/* The time at which the select has a result in any case. */
+/* Return the time by which the select has a result: its deadline, or the earliest time that
+ * is a case. */
 static uint64_t until(const struct skua_select *select, uint64_t deadline_ns)
 {
 	for (uint32_t i = 0; i < select->count; i++)
@@ -347,7 +349,7 @@ static uint64_t until(const struct skua_select *select, uint64_t deadline_ns)
 	return deadline_ns;
 }
 
-/* Has the caller a case for a descriptor, and used up its budget for calls on them? */
+/* Has the caller used up its budget for calls on descriptors, and is a case for one? */
 static bool budget_spent(const struct skua_select_case *cases, uint32_t count)
 {
 	bool has_io = false;

@@ -93,7 +93,7 @@ static inline uint64_t left_of(const struct skua_wait *wait,
 }
 
 /* Note for tools when a wait began, unless its step has. Of a task, that is the start of
- * the tick: a look at the clock would take as long as the wait itself. */
+ * the tick: a check of the clock would take as long as the wait itself. */
 static void begin_at(struct skua_wait *wait, uint64_t now_ns)
 {
 	if (wait->since_ns == 0)

@@ -17,8 +17,8 @@
 
 enum { NEXT, PREVIOUS }; /* links of a wait */
 
-/* How often wait_check_taken() looks, each millisecond. Looks and not a time, as the whole
- * program may be stopped meanwhile. */
+/* The number of times that wait_check_taken() looks, once in a millisecond. A number and not a
+ * time, because the whole program may be stopped meanwhile. */
 #define LOOKS_MAX 3000u
 
 _Static_assert(sizeof(struct skua_wait) == 128, "two cache lines");
@@ -96,7 +96,7 @@ bool wait_by_thread(const struct skua_wait *wait)
 	return !task || task_dead(task);
 }
 
-/* The wait of the select of a case's wait; NULL: it is of no select. */
+/* Return the wait of the select of which @wait is a case; NULL: it is of no select. */
 static struct skua_wait *select_of(struct skua_wait *wait)
 {
 	return wait->in_select
@@ -185,7 +185,8 @@ static _Noreturn void say_freed(const struct skua_wait *wait)
 }
 #endif
 
-/* The object was freed, or initialised again, while the wait was in its list. */
+/* End the program if the object was freed, or initialised again, while the wait was in its
+ * list. */
 static void check_listed(const struct skua_waiters *waiters,
 			 const struct skua_wait *wait)
 {
@@ -303,7 +304,8 @@ void wait_expect_grant(struct skua_wait *wait)
 
 /* ---- grants ----------------------------------------------------------------- */
 
-/* A task that is done has left its wait armed. The object would be its for ever. */
+/* End the program if the task is done: its last poll has left the wait armed, and the task
+ * would keep the object for ever. */
 static void check_not_done(const struct skua_wait *wait, struct skua_task *task)
 {
 #ifndef NDEBUG

@@ -172,7 +172,7 @@ void wait_grant(struct wait_chain *chain);
  * it (N7). The functions below do the rest.
  */
 
-/* wait_arm_alone - take what an armed wait has, before the word says that it is there */
+/* wait_arm_alone - arm a wait, and take its reference, before the word says that it is there */
 void wait_arm_alone(struct skua_wait *wait);
 
 /* wait_list_locked - put a wait that was armed alone into a list, whose lock the caller holds;
@@ -180,7 +180,7 @@ void wait_arm_alone(struct skua_wait *wait);
 void wait_list_locked(struct skua_waiters *waiters, struct skua_wait *wait,
 		      bool first);
 
-/* wait_withdraw_alone - give it back, when the word says that the wait is not there */
+/* wait_withdraw_alone - undo wait_arm_alone(), when the word says that the wait is not there */
 void wait_withdraw_alone(struct skua_wait *wait);
 
 /* wait_choose_alone - add a wait to a chain, when the word says that the caller has chosen
@@ -189,8 +189,8 @@ void wait_choose_alone(struct skua_wait *wait, uint8_t given,
 		       struct wait_chain *chain);
 
 /* wait_check_taken - in a debug build, end the program if nobody grants a wait that was taken from
- * the word of its object: then the object was freed or initialised again. The grantor needs
- * some instructions, unless it has no CPU. Called by the waiter, before wait_expect_grant() */
+ * the word of its object: then the object was freed or initialised again. A grantor that has
+ * a CPU grants within some instructions. Called by the waiter, before wait_expect_grant() */
 void wait_check_taken(const struct skua_wait *wait);
 
 /* wait_expect_grant - called by the waiter if the word says that the wait was chosen: it is
