@@ -26,8 +26,8 @@ static void begin_round(struct worker *w)
 }
 
 /* Vote for the worker on whose CPU a single event has arrived. Several events vote against all
- * workers: they share a wake-up, whose cost then matters little, and their CPU has enough to do. Not
- * inlined, as it is rare. */
+ * workers: they share a wake-up, whose cost then matters little, and their CPU has enough to
+ * do. Not inlined, as it is rare. */
 static __attribute__((noinline)) void vote(struct worker *w,
 					   const struct driver_batch *batch)
 {
