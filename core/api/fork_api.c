@@ -115,6 +115,8 @@ struct skua_ctx skua_task_ctx(const struct skua_task *self)
 	if (!self || !current_polls(self))
 		return ctx;
 	worker = current_here();
+	if (!fork_join_have_guard_owner(worker->fork_join))
+		return ctx;
 	team_begin_forking(&worker->pool->team);
 	worker->forked_at = worker->area.counters.tasks_polled;
 	ctx = fork_join_ctx_owner(worker->fork_join);
@@ -185,16 +187,19 @@ static int run_alone(struct pool *pool, void (*root)(struct skua_ctx, void *),
 {
 	struct fork_join fj = { 0 };
 	struct job_slots slots;
-	int code = job_slots_map(&slots, 1, 1, 0);
+	int code = job_slots_map(&slots, 1, 0);
 
 	if (code)
 		return code;
 	fork_join_init(&fj, &pool->team, 0, job_slots_of(&slots, 0),
 		       slots.count, false, NULL);
-	run(&fj, EVENT_NO_PLACE, root, arg);
+	if (fork_join_have_guard_owner(&fj))
+		run(&fj, EVENT_NO_PLACE, root, arg);
+	else
+		code = -ENOMEM;
 	fork_join_destroy(&fj);
 	job_slots_unmap(&slots);
-	return 0;
+	return code;
 }
 
 /* Tell other processes of the call of a thread that has a place. */

@@ -205,7 +205,8 @@ static bool steal(struct fork_join *fj, enum victims_reach reach, bool *counted,
 	struct victims v;
 	struct victim victim;
 
-	if (!team_forking(team))
+	/* The job may fork. */
+	if (!team_forking(team) || !fork_join_have_guard_owner(fj))
 		return false;
 	begin_search(fj, reach, &v);
 	while (victims_next(&v, &victim)) {

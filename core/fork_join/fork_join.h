@@ -51,7 +51,7 @@ struct fork_join {
 	struct rng rng;
 	/* One for each slot; NULL: nothing was forked with checks yet. */
 	struct job_check *checks;
-	bool guarded; /* an external thread's place has its guard page */
+	bool guarded; /* the place has its guard page */
 };
 
 /* A job that was stolen and did not run yet. */
@@ -80,8 +80,8 @@ void fork_join_destroy(struct fork_join *fj);
  * there; false if there is no memory */
 bool fork_join_have_checks_owner(struct fork_join *fj);
 
-/* fork_join_have_guard_owner - make the guard page of an external thread's
- * place, unless it is there (job_slots.h); false if there is no memory */
+/* fork_join_have_guard_owner - make the guard page of the place, unless it is
+ * there (job_slots.h); false if there is no memory: then nothing may be forked */
 bool fork_join_have_guard_owner(struct fork_join *fj);
 
 /* fork_join_ctx_owner - return a context to begin with; the caller has forked

@@ -59,11 +59,9 @@ static size_t mapped_bytes(const struct job_slots *slots)
 	return slots->places * job_slots_place_bytes(slots) + slots->behind;
 }
 
-int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded,
-		  size_t behind)
+int job_slots_map(struct job_slots *slots, unsigned places, size_t behind)
 {
 	int saved = errno; /* the library never sets it */
-	int code = -ENOMEM;
 	void *memory;
 
 	slots->memory = NULL;
@@ -72,17 +70,10 @@ int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded,
 	slots->behind = behind;
 	memory = mmap(NULL, mapped_bytes(slots), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory != MAP_FAILED) {
+	if (memory != MAP_FAILED)
 		slots->memory = memory;
-		code = 0;
-		for (unsigned i = 0; !code && i < guarded; i++)
-			code = job_slots_guard(job_slots_of(slots, i) +
-					       slots->count);
-		if (code)
-			job_slots_unmap(slots);
-	}
 	errno = saved;
-	return code;
+	return slots->memory ? 0 : -ENOMEM;
 }
 
 void job_slots_unmap(struct job_slots *slots)

@@ -4,9 +4,11 @@
  *
  * The memory is reserved addresses: the kernel provides a page when it is first
  * written to. After the slots of each place comes a guard page, to which
- * nothing can be written. Each guard page is a system call, so those of external
- * threads wait until a thread first takes the place. The user's allocator is not
- * used here, because it would have to provide all the memory at once.
+ * nothing can be written. It is made when the owner of the place first forks or
+ * steals a job, because it takes a system call and a page of page tables; to free
+ * page tables interrupts the CPUs on which other threads ran, for 10 us in a virtual
+ * machine. The user's allocator is not used here, because it would have to provide
+ * all the memory at once.
  */
 #ifndef SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
 #define SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
@@ -23,11 +25,9 @@ struct job_slots {
 	size_t behind;
 };
 
-/* job_slots_map - map zeroed slots for @places places, of which the first
- * @guarded have their guard pages, and @behind bytes of other zeroed memory
- * behind them. Return: 0; -ENOMEM */
-int job_slots_map(struct job_slots *slots, unsigned places, unsigned guarded,
-		  size_t behind);
+/* job_slots_map - map zeroed slots for @places places without guard pages, and
+ * @behind bytes of other zeroed memory behind them. Return: 0; -ENOMEM */
+int job_slots_map(struct job_slots *slots, unsigned places, size_t behind);
 
 /* job_slots_behind - return the memory behind the slots, which begins a page */
 char *job_slots_behind(const struct job_slots *slots);

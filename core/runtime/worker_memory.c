@@ -115,8 +115,8 @@ static int map_job_slots(struct worker_memory *memory,
 			 const struct config *config, size_t behind)
 {
 	struct job_slots *slots = &memory->job_slots;
-	int code = job_slots_map(slots, config->workers + TEAM_EXTERNALS,
-				 config->workers, behind);
+	int code =
+		job_slots_map(slots, config->workers + TEAM_EXTERNALS, behind);
 	int saved = errno; /* the library never sets it */
 
 	for (unsigned i = 0; !code && i < config->workers; i++) {

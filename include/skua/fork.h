@@ -193,8 +193,10 @@ SKUA_API int skua_run(struct skua_runtime *rt,
  * Call it once in a poll, and pass the context down. The poll lasts until its jobs
  * are joined; other tasks of the worker wait meanwhile.
  *
- * Threads: worker, in a poll. Blocks: never. Allocates: nothing.
- * Return: the context; both of its fields are NULL if the caller does not poll @self.
+ * Threads: worker, in a poll. Blocks: never. Allocates: nothing, except a page that
+ * ends the reserve of the worker, in its first call.
+ * Return: the context; both of its fields are NULL if the caller does not poll @self,
+ * or if there is no memory for that page.
  */
 SKUA_API struct skua_ctx skua_task_ctx(const struct skua_task *self);
 

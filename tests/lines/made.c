@@ -168,7 +168,7 @@ void made_reset(void)
 	memset(own.memory, 0, own.used);
 	take_memory();
 	init_pool(made.pool);
-	for (unsigned i = 0; i < made.workers + TEAM_EXTERNALS; i++)
+	for (unsigned i = 0; i < made.workers + TEAM_EXTERNALS; i++) {
 		fork_join_init(
 			own.places[i], &made.pool->team, i,
 			i < made.workers ? own.members[i].slots
@@ -179,6 +179,9 @@ void made_reset(void)
 				: &made.pool->telemetry.area
 					   .external_jobs_stolen[i -
 								 made.workers]);
+		/* The slots are no mapping. */
+		own.places[i]->guarded = true;
+	}
 	for (unsigned i = 0; i < made.workers; i++) {
 		struct local_queue *queue = (void *)own.members[i].ring;
 

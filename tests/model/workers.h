@@ -87,6 +87,8 @@ static inline void places_reset(void)
 				? &workers[i].area.counters.jobs_stolen
 				: &pool.telemetry.area
 					   .external_jobs_stolen[i - WORKERS]);
+		/* The slots are a variable, and no mapping. */
+		places[i].guarded = true;
 	}
 }
 #endif

@@ -151,6 +151,39 @@ TEST(create__driven_and_each_fails__error_and_nothing_left)
 	assert_true(fail_each_in_turn(SKUA_CALLER_DRIVEN) >= 10);
 }
 
+/* ---- a worker's first fork --------------------------------------------------- */
+
+struct forking {
+	struct skua_task task; /* first: it is cast back */
+	struct skua_ctx refused, made;
+};
+
+static enum skua_poll poll_forking(struct skua_task *self)
+{
+	struct forking *it = (struct forking *)self;
+
+	calls = 0;
+	fail_at = 1;
+	it->refused = skua_task_ctx(self);
+	fail_at = 0;
+	it->made = skua_task_ctx(self);
+	return SKUA_DONE;
+}
+
+TEST(task_ctx__no_memory_for_the_guard__null)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct forking it;
+
+	skua_task_init(&it.task, poll_forking);
+	spawn(rt, &it.task);
+	join(&it.task);
+	assert_null(it.refused.forks);
+	assert_null(it.refused.head);
+	assert_non_null(it.made.forks);
+	destroy(rt);
+}
+
 /* ---- futexes ---------------------------------------------------------------- */
 
 static atomic_u32 futex_waits;

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fork_join.c - forks and joins, from outside and from tasks */
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include "core/fork_join/fork_join.h"
+#include "core/runtime/runtime.h"
 #include "tests/unit/fib.h"
 #include "tests/unit/tasks.h"
 
@@ -524,31 +530,138 @@ static void do_nothing(struct skua_ctx ctx, struct skua_job *job)
 	(void)job;
 }
 
+/* The end of the slots of the place that forks for ever. */
+static void *reserve_end;
+
 static void fork_for_ever(struct skua_ctx ctx, void *arg)
 {
 	struct skua_job *job = arg;
 
+	reserve_end = ctx.forks->end;
 	for (;;)
 		ctx = skua_fork(ctx, job);
 }
 
-TEST(fork__past_the_reserve__ends_the_program)
+static void run_for_ever(struct skua_runtime *rt)
 {
+	struct skua_job job = { do_nothing };
+
+	skua_run(rt, fork_for_ever, &job);
+}
+
+static enum skua_poll poll_for_ever(struct skua_task *self)
+{
+	struct skua_job job = { do_nothing };
+
+	fork_for_ever(skua_task_ctx(self), &job);
+	return SKUA_DONE;
+}
+
+static void spawn_for_ever(struct skua_runtime *rt)
+{
+	struct skua_task task;
+
+	skua_task_init(&task, poll_for_ever);
+	skua_runtime_block_on(rt, &task);
+}
+
+static void stolen_for_ever(struct skua_ctx ctx, struct skua_job *self)
+{
+	struct skua_job job = { do_nothing };
+
+	(void)self;
+	fork_for_ever(ctx, &job);
+}
+
+/* Fork a job until a worker takes it. */
+static void wait_for_thief(struct skua_ctx ctx, void *arg)
+{
+	struct skua_job job = { stolen_for_ever };
+	struct skua_ctx inner;
+
+	(void)arg;
+	do {
+		inner = skua_fork(ctx, &job);
+		for (unsigned i = 0; i < 100; i++)
+			sched_yield();
+	} while (skua_reclaim(inner, &job));
+}
+
+static void run_stolen_for_ever(struct skua_runtime *rt)
+{
+	skua_run(rt, wait_for_thief, NULL);
+}
+
+static void at_fault(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)context;
+	_exit(info->si_addr == reserve_end ? 42 : 1);
+}
+
+static void expect_guard(void (*forks)(struct skua_runtime *rt))
+{
+	const struct sigaction action = { .sa_sigaction = at_fault,
+					  .sa_flags = SA_SIGINFO };
+	pid_t child = without_core();
 	int status;
-	pid_t child;
 
-	if (SANITIZED)
-		skip_aloud("a sanitizer handles the signal itself");
-	child = without_core();
 	if (child == 0) {
-		struct skua_job job = { do_nothing };
-
-		signal(SIGSEGV, SIG_DFL); /* not cmocka's */
-		skua_run(runtime_new(2, 0), fork_for_ever, &job);
+		sigaction(SIGSEGV, &action, NULL);
+		forks(runtime_new(2, 0));
 		_exit(0);
 	}
 	status = status_of(child);
-	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status),
-			 SKUA_FORK_CHECKS ? SIGABRT : SIGSEGV);
+	if (SKUA_FORK_CHECKS) {
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), SIGABRT);
+	} else {
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 42);
+	}
+}
+
+/* An external thread, a worker in a poll, and a worker that runs a stolen job. */
+TEST(fork__past_the_reserve__ends_the_program)
+{
+	if (SANITIZED) {
+		skip_aloud("a sanitizer handles the signal itself");
+		return;
+	}
+	expect_guard(run_for_ever);
+	expect_guard(spawn_for_ever);
+	expect_guard(run_stolen_for_ever);
+}
+
+/* Is there a guard page behind the slots of worker @i? Then the kernel cannot read it. */
+static bool is_guarded(const struct skua_runtime *rt, unsigned i)
+{
+	const struct split_deque *deque =
+		&rt->pool.workers[i]->fork_join->deque;
+
+	return access((const char *)deque->inlined.end, F_OK) != 0 &&
+	       errno == EFAULT;
+}
+
+static enum skua_poll poll_ctx(struct skua_task *self)
+{
+	assert_non_null(skua_task_ctx(self).forks);
+	return SKUA_DONE;
+}
+
+/* A guard page takes a page of page tables, so that the unmapping at the end interrupts
+ * other CPUs. */
+TEST(guard__worker_forks__made_then)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct skua_task task;
+
+	assert_false(is_guarded(rt, 0));
+	assert_false(is_guarded(rt, 1));
+	skua_task_init(&task, poll_ctx);
+	assert_int_equal(skua_task_spawn_on(rt, 1, &task), 0);
+	join(&task);
+	assert_false(is_guarded(rt, 0));
+	assert_true(is_guarded(rt, 1));
+	destroy(rt);
 }
