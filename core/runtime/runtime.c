@@ -169,7 +169,7 @@ static void stop_threads(struct skua_runtime *rt)
 	stall_stop(&rt->watch);
 	blocking_stop(&rt->blocking);
 	pool_stop(&rt->pool);
-	worker_threads_join(&rt->threads);
+	worker_threads_join(&rt->threads, &rt->config);
 	rt->stopped = true;
 	/* Tasks that are done but have a timer left end when it fires. */
 	timers_fire_all(&rt->pool);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "core/base/atomic.h"
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/fiber/overflow.h"
 #include "core/loop/loop.h"
@@ -15,6 +17,10 @@
 #include "core/os/pi_lock.h"
 #include "core/os/realtime.h"
 #include "core/stall/stall.h"
+
+/* How long worker_threads_join() stays awake for threads on other CPUs. A guess: more than
+ * two workers need to end; the workload start retunes it. */
+#define JOIN_AWAKE_NS UINT64_C(50000)
 
 static void *thread_main(void *arg)
 {
@@ -138,15 +144,22 @@ static unsigned first_to_start(const struct config *config)
 	return 0;
 }
 
+/* worker_of - return the worker of thread @k */
+static unsigned worker_of(const struct worker_threads *threads, unsigned k,
+			  const struct config *config)
+{
+	return (threads->first + k) % config->workers;
+}
+
 int worker_threads_start(struct worker_threads *threads, struct pool *pool,
 			 const struct config *config, struct skua_error *err)
 {
-	unsigned first = first_to_start(config);
 	int code = 0;
 
+	threads->first = first_to_start(config);
 	while (!code && threads->count < config->workers) {
 		code = start_thread(threads, pool, config,
-				    (first + threads->count) % config->workers);
+				    worker_of(threads, threads->count, config));
 		if (code == -EPERM && config->realtime)
 			realtime_refused(err);
 		else if (code)
@@ -160,10 +173,48 @@ int worker_threads_start(struct worker_threads *threads, struct pool *pool,
 	return code;
 }
 
-void worker_threads_join(struct worker_threads *threads)
+/* join_awake - wait until thread @id has ended; until @until_ns without sleep */
+static void join_awake(pthread_t id, uint64_t until_ns)
 {
-	/* That of this CPU is probably the last one, and ends while this thread
-	 * waits for it; the others end meanwhile, on their CPUs. */
-	for (unsigned i = threads->count; i > 0; i--)
-		pthread_join(threads->ids[i - 1], NULL);
+	/* The loop repeats while the thread runs on its CPU. */
+	while (pthread_tryjoin_np(id, NULL) == EBUSY) {
+		if (clock_now_ns() >= until_ns) {
+			pthread_join(id, NULL);
+			return;
+		}
+		cpu_relax();
+	}
+}
+
+/* on_other_cpu - tell whether thread @k is bound to another CPU than @here */
+static bool on_other_cpu(const struct worker_threads *threads, unsigned k,
+			 const struct config *config, int here)
+{
+	const struct placement *placement = &config->placement;
+	unsigned i = worker_of(threads, k, config);
+
+	return placement->binding == SKUA_BOUND_CPU &&
+	       (int)placement->workers[i].cpu != here;
+}
+
+/* The threads of this CPU end while this thread sleeps. For the others it stays awake: if
+ * its CPU became idle, the last thread would have to wake it, and the unmapping that follows
+ * would have to wake the CPU of that thread. Each of them takes 10 us in a virtual machine.
+ * Rejected: to yield until all have ended. Beside busy programs, this thread then waits for
+ * their time slices, which takes milliseconds. */
+void worker_threads_join(struct worker_threads *threads,
+			 const struct config *config)
+{
+	int here = sched_getcpu();
+	uint64_t until_ns;
+
+	for (unsigned k = threads->count; k-- > 0;) {
+		if (!on_other_cpu(threads, k, config, here))
+			pthread_join(threads->ids[k], NULL);
+	}
+	until_ns = clock_now_ns() + JOIN_AWAKE_NS;
+	for (unsigned k = threads->count; k-- > 0;) {
+		if (on_other_cpu(threads, k, config, here))
+			join_awake(threads->ids[k], until_ns);
+	}
 }

@@ -12,6 +12,8 @@
 struct worker_threads {
 	pthread_t *ids; /* in the order of their creation */
 	unsigned count; /* of threads that were started */
+	unsigned
+		first; /* the worker of the first one; the others follow in turn */
 };
 
 /* worker_threads_allocate - allocate room for one thread a worker. Return: 0; -ENOMEM. */
@@ -27,6 +29,7 @@ int worker_threads_start(struct worker_threads *threads, struct pool *pool,
 			 const struct config *config, struct skua_error *err);
 
 /* worker_threads_join - wait until all started threads have ended, after pool_stop() */
-void worker_threads_join(struct worker_threads *threads);
+void worker_threads_join(struct worker_threads *threads,
+			 const struct config *config);
 
 #endif
