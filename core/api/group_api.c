@@ -420,10 +420,15 @@ int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 
 	if (!group)
 		return -EINVAL;
-	if (fiber)
-		return wait_by_fiber(fiber, group, deadline_ns);
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
+	/* There is nothing to wait for: any thread may do this. */
+	if (!group_wait_claim_ended(group)) {
+		group_wait_end(group);
+		return 0;
+	}
+	if (fiber)
+		return wait_by_fiber(fiber, group, deadline_ns);
 	if (current_here())
 		return -EDEADLK;
 	if (!group_wait_claim(group))

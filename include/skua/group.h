@@ -196,12 +196,13 @@ SKUA_API int skua_group_cancel(struct skua_group *group);
  * skua_group_wait - wait until all members of a group have ended
  * @group: initialised
  *
- * Threads: fibers and outside threads. Blocks: the fiber or thread. Allocates: nothing.
+ * Threads: fibers and outside threads; any, if all members have ended, also in a release
+ * function. Blocks: the fiber or thread. Allocates: nothing.
  * Order: all writes of the members are visible after the call.
  * Return: 0; -EINVAL (@group is NULL); -EALREADY (another thread or task waits for
  * the group); -ECANCELED (the calling fiber was cancelled: as -ETIMEDOUT below);
- * -EDEADLK (called from a worker, but not from a fiber; or by a fiber with a context of
- * skua_task_ctx()).
+ * -EDEADLK (members are left, and the caller is a worker, but no fiber; or a fiber with a
+ * context of skua_task_ctx()).
  */
 SKUA_API int skua_group_wait(struct skua_group *group);
 

@@ -2,6 +2,7 @@
 //
 // test_coroutines_owner.cpp - skua::task: the owner of a frame, and calls that are refused it
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "../sanitized.h"
@@ -237,6 +238,49 @@ void threads()
 	CHECK(frames_out == before);
 }
 
+// --- a group that a frame owns -------------------------------------------------------
+
+skua::task<> owns(std::shared_ptr<skua::group> group)
+{
+	skua::spawn(*group, number(1));
+	while (skua_group_live(group->c()) > 0)
+		co_await co::yield();
+}
+
+// Memory that a runtime has from this program.
+std::atomic<long> runtime_bytes(0);
+
+void *runtime_alloc(void *, size_t align, size_t size) noexcept
+{
+	runtime_bytes += static_cast<long>(size);
+	return std::aligned_alloc(align, size);
+}
+
+void runtime_free(void *, void *memory, size_t size) noexcept
+{
+	runtime_bytes -= static_cast<long>(size);
+	std::free(memory);
+}
+
+// A parameter lives as long as the frame, which the release of the task destroys: no poll is
+// under way then.
+void group_of_a_frame()
+{
+	const skua_allocator allocator = { runtime_alloc, runtime_free,
+					   nullptr };
+	skua::runtime rt({ .workers = 1, .allocator = &allocator });
+	const long before = runtime_bytes;
+	std::weak_ptr<skua::group> seen;
+	{
+		auto group = std::make_shared<skua::group>(rt);
+		seen = group;
+		skua::spawn(rt, owns(std::move(group))).detach();
+	}
+	rt.drain();
+	CHECK(seen.expired());
+	CHECK(runtime_bytes == before);
+}
+
 } // namespace
 
 int main()
@@ -250,6 +294,7 @@ int main()
 	}
 	skua::runtime rt({ .workers = 1 });
 	skua::block_on(rt, await_at_once());
+	group_of_a_frame();
 	std::printf("%d wrong\n", wrong.load());
 	return wrong != 0;
 }

@@ -110,17 +110,24 @@ static int wait_poll_of_another(struct skua_task *self, void *arg)
 	return skua_group_wait_poll(&another.task, arg);
 }
 
-TEST(group_wait__on_a_worker__edeadlk)
+TEST(group_wait__on_a_worker__edeadlk_only_if_members_are_left)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *other = runtime_new(1, 0);
-	struct skua_group group;
+	struct counter member = COUNTER_INIT;
+	struct skua_group group, parent;
 
 	group_init(&group, rt);
-	assert_int_equal(call_in_poll(rt, wait_in_poll, &group), -EDEADLK);
-	assert_int_equal(call_in_poll(other, wait_in_poll, &group), -EDEADLK);
+	group_init(&parent, rt);
+	assert_int_equal(skua_group_nest(&group, &parent), 0);
+	assert_int_equal(call_in_poll(rt, wait_in_poll, &parent), -EDEADLK);
+	assert_int_equal(call_in_poll(other, wait_in_poll, &parent), -EDEADLK);
 	assert_int_equal(call_in_poll(rt, wait_in_poll, NULL), -EINVAL);
+	assert_int_equal(call_in_poll(other, wait_in_poll, &group), 0);
+	assert_int_equal(call_in_poll(rt, wait_in_poll, &parent), 0);
+	assert_int_equal(skua_group_spawn(&group, &member.task), 0);
 	group_wait(&group);
+	assert_int_equal(call_in_poll(rt, wait_in_poll, &group), 0);
 	destroy(rt);
 	destroy(other);
 }

@@ -93,6 +93,45 @@ TEST(many_live_at_once__memory_is_given_back)
 	destroy(rt);
 }
 
+struct last {
+	struct skua_task task; /* first: a task is its last */
+	struct skua_group *group;
+	atomic_u32 code;
+};
+
+static enum skua_poll last_poll(struct skua_task *self)
+{
+	return skua_group_live(((struct last *)self)->group) ? SKUA_YIELD
+							     : SKUA_DONE;
+}
+
+static void last_release(struct skua_task *self)
+{
+	struct last *it = (struct last *)self;
+
+	atomic_store_release(&it->code, (uint32_t)skua_group_wait(it->group));
+}
+
+/* The group belongs to a task, and ends with it. */
+TEST(wait__in_a_release_function__memory_is_given_back)
+{
+	struct heap heap;
+	struct skua_runtime *rt = runtime_on(&heap, 1);
+	struct skua_group group;
+	struct tally tally;
+	struct last last = { .task = SKUA_TASK_INIT(last_poll),
+			     .group = &group };
+
+	setup(&tally, &group, rt);
+	member_spawn(&tally, false);
+	assert_int_equal(skua_task_detach(&last.task, last_release), 0);
+	spawn(rt, &last.task);
+	assert_int_equal(skua_runtime_drain(rt), 0);
+	assert_int_equal(atomic_load_acquire(&last.code), 0);
+	assert_int_equal(atomic_load_relaxed(&heap.bytes), heap.before);
+	destroy(rt);
+}
+
 TEST(spawn__no_memory__enomem_and_no_member)
 {
 	struct heap heap;

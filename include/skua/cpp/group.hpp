@@ -46,8 +46,10 @@ class group : private detail::observer
 		// A nested group is a member, too.
 		if (skua_group_live(&it_) == 0) {
 			// Relaxed: the program orders the spawns before the end of the group.
+			// The wait returns at once, on any thread. After it, the writes of the
+			// members are visible, and the group has no memory for them any more.
 			if (unwaited_.load(std::memory_order_relaxed))
-				settle();
+				skua_group_wait(&it_);
 			return;
 		}
 		skua_group_cancel(&it_);
@@ -150,16 +152,6 @@ class group : private detail::observer
 	}
 
       private:
-	/* Wait for a group whose members have all ended. The wait returns at once, also in a
-	 * coroutine. After it, the writes of the members are visible, and the group has no
-	 * memory for them any more. */
-	void settle() noexcept
-	{
-		if (skua_task *self = skua_task_self())
-			skua_group_wait_poll(self, &it_);
-		else
-			skua_group_wait(&it_);
-	}
 	static bool is_cancelled(const std::exception_ptr &error) noexcept
 	{
 		try {
