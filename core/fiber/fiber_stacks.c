@@ -61,12 +61,15 @@ struct stack *fiber_stacks_take(struct worker *worker, unsigned order)
 
 void fiber_stacks_give(struct worker *worker, struct stack *stack)
 {
-	struct fiber_stacks *stacks = worker ? worker->fiber_stacks : NULL;
+	struct fiber_stacks *stacks;
 
-	if (!stacks || !stacks->cache.stacks) {
+	if (!worker || worker->stacks != stack->arena->owner) {
 		stacks_give(NULL, stack);
 		return;
 	}
+	stacks = worker->fiber_stacks;
+	if (!stacks->cache.stacks)
+		start(worker);
 	stacks_give(&stacks->cache, stack);
 	if (!stacks->trims)
 		wait_to_trim(worker, clock_now_ns());

@@ -7,8 +7,8 @@
  * times after its last fiber has ended, and then no more. This task never ends and is not
  * counted as spawned, so that a drain does not wait for it.
  *
- * A release by a thread that is no worker starts no timer: its stack stays warm until a
- * worker gives one.
+ * A thread that is no worker, or a worker of another node, starts no timer when it gives a
+ * stack: that stack stays warm until a worker of its node gives one.
  *
  * Rejected: to trim in the loop of the worker. A parked worker would not do it.
  */
@@ -21,7 +21,7 @@
 
 struct worker;
 
-/* Zeroed until the worker polls its first fiber. Used by that worker alone. */
+/* Zeroed until the worker takes or gives its first stack. Used by that worker alone. */
 struct fiber_stacks {
 	struct stack_cache cache;
 	struct skua_task trim;

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include "core/fiber/stacks.h"
+#include "core/runtime/runtime.h"
 #include "skua/fiber.h"
+#include "skua/sync.h"
 #include "tests/unit/tasks.h"
 #include "topology/node_memory.h"
 
@@ -230,6 +232,44 @@ TEST(fiber__no_memory_for_its_stack__runs_later)
 	atomic_store_relaxed(&no_memory, 0);
 	for (unsigned i = 0; i < COUNT_OF(fibers); i++)
 		join(&fibers[i].task);
+	destroy(rt);
+}
+
+static struct skua_event event;
+
+static void wait_for_event(struct skua_fiber *self)
+{
+	(void)self;
+	assert_int_equal(skua_event_wait(&event, SKUA_FOREVER_NS), 0);
+}
+
+/* The last arena is unmapped when its stacks are cold. */
+static void wait_until_cold(struct skua_runtime *rt)
+{
+	struct stacks *own = rt->pool.workers[0]->stacks;
+
+	while (atomic_load_acquire((atomic_u64 *)&own->area.arenas))
+		sched_yield();
+}
+
+/* That worker has never polled a fiber before. */
+TEST(fiber__ends_on_another_worker__its_stack_is_returned)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	struct holder first = HOLDER_INIT, second = HOLDER_INIT;
+	struct skua_fiber fiber;
+
+	event = (struct skua_event)SKUA_EVENT_INIT;
+	holder_hold(rt, &first);
+	assert_int_equal(skua_fiber_init(&fiber, wait_for_event, 0), 0);
+	spawn(rt, &fiber.task);
+	wait_until_waiting(&fiber.task);
+	holder_hold(rt, &second);
+	holder_end(&first);
+	skua_event_set(&event);
+	join(&fiber.task);
+	holder_end(&second);
+	wait_until_cold(rt);
 	destroy(rt);
 }
 
