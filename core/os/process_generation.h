@@ -17,7 +17,7 @@
 #include "core/base/atomic.h"
 
 /* More than any chain of forks has; a task has as many bits for it. */
-#define PROCESS_GENERATION_MAX ((UINT32_C(1) << 31) - 1)
+#define PROCESS_GENERATION_MAX ((UINT32_C(1) << 30) - 1)
 
 /* The page with the generation; the number is 0 in a child that has no
  * runtimes. Writer: process_generation_adopt(). */

@@ -36,6 +36,8 @@ extern atomic_u64 task_shortest_limit_ns __attribute__((visibility("hidden")));
 #define TASK_URGENT          (1u << 0)
 #define TASK_FIBER           (1u << 1) /* struct skua_fiber; for tools, too */
 #define TASK_GENERATION_UNIT (1u << 2)
+_Static_assert(PROCESS_GENERATION_MAX == UINT32_MAX / TASK_GENERATION_UNIT,
+	       "a task has a bit for each bit of a generation");
 
 static inline atomic_u64 *task_state(struct skua_task *task)
 {
