@@ -167,12 +167,23 @@ int kernel_local(int fd, struct sockaddr *address, uint32_t *length)
 			 address, length);
 }
 
+/* Does an attempt to connect begin only if the call succeeds? */
+static bool connects_at_once(const struct sockaddr *address, uint32_t length)
+{
+	return length >= sizeof(address->sa_family) &&
+	       address->sa_family == AF_UNIX;
+}
+
 int kernel_connect(int fd, const struct sockaddr *address, uint32_t length)
 {
 	int saved = errno;
-	int code = (int)(BY_LIBC ? (long)connect(fd, address, length)
-				 : syscall(SYS_connect, fd, address, length));
+	int code;
 
+	do
+		code = (int)(BY_LIBC ? (long)connect(fd, address, length)
+				     : syscall(SYS_connect, fd, address,
+					       length));
+	while (code < 0 && errno == EINTR && connects_at_once(address, length));
 	if (code < 0)
 		code = errno == EINTR ? -EINPROGRESS : -errno;
 	errno = saved;

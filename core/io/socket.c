@@ -35,6 +35,18 @@ static int set_option(int fd, int level, int name)
 	return setsockopt(fd, level, name, &one, sizeof(one));
 }
 
+/* Until no signal interrupts the call: the kernel may wait for the folder of a Unix socket. */
+static int bind_to(int fd, const struct socket_address *address)
+{
+	int code;
+
+	do
+		code = bind(fd, (const struct sockaddr *)&address->socket,
+			    address->length);
+	while (code && errno == EINTR);
+	return code;
+}
+
 static int bind_and_listen(int fd, const struct socket_address *address,
 			   int backlog, bool reuse_port)
 {
@@ -48,8 +60,7 @@ static int bind_and_listen(int fd, const struct socket_address *address,
 	if (!code && reuse_port)
 		code = set_option(fd, SOL_SOCKET, SO_REUSEPORT);
 	if (!code)
-		code = bind(fd, (const struct sockaddr *)&address->socket,
-			    address->length);
+		code = bind_to(fd, address);
 	return code ? code : listen(fd, backlog);
 }
 

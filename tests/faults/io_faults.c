@@ -447,17 +447,33 @@ EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *length,
 	return fail(EAGAIN);
 }
 
-/* A signal ends the call, but not the attempt to connect. */
+/* Does a signal interrupt a call on a Unix socket, before it has any effect? For example while
+ * the kernel looks up the path. */
+static bool is_interrupted(const struct sockaddr *address)
+{
+	return address->sa_family == AF_UNIX && (direct || !only_direct) &&
+	       fails(IO_FAULT_EINTR, 2);
+}
+
+/* On other sockets, a signal ends the call, but not the attempt to connect. */
 EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
 	int code;
 
 	if (may_fail(fd) && fails(IO_FAULT_MEMORY, 8))
 		return fail(draw(2) ? ENOBUFS : EADDRNOTAVAIL);
+	if (is_interrupted(address))
+		return fail(EINTR);
 	code = NEXT(connect)(fd, address, length);
 	return code && errno == EINPROGRESS && fails(IO_FAULT_EINTR, 2)
 		       ? fail(EINTR)
 		       : code;
+}
+
+EXPORT int bind(int fd, const struct sockaddr *address, socklen_t length)
+{
+	return is_interrupted(address) ? fail(EINTR)
+				       : NEXT(bind)(fd, address, length);
 }
 
 /* ---- calls without the C library --------------------------------------------------- */

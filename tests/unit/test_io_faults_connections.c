@@ -261,6 +261,31 @@ TEST(dial__all_faults__connected_or_an_error_and_no_descriptor_left)
 	destroy(rt);
 }
 
+/* A signal interrupts a call on a Unix socket before it has any effect. */
+TEST(dial__interrupted__connected)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	char text[50], peer[50];
+
+	snprintf(text, sizeof(text), "unix:@skua-signals-%d", (int)getpid());
+	faults_begin(BIT(EINTR), 1);
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		struct skua_io listener, io;
+
+		assert_int_equal(skua_listen(rt, text, 0, 0, &listener, NULL),
+				 0);
+		assert_int_equal(
+			skua_dial(rt, text, 0, &io, SKUA_FOREVER_NS, NULL), 0);
+		assert_int_equal(skua_io_peer_address(io, peer, sizeof(peer)),
+				 0);
+		assert_string_equal(peer, text);
+		io_close(io);
+		io_close(listener);
+	}
+	faults_end(BIT(EINTR));
+	destroy(rt);
+}
+
 /* ---- the beginning and the end ------------------------------------------------- */
 
 TEST(attach__no_memory_or_descriptors__errno_and_the_descriptor_as_it_was)
