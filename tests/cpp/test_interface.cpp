@@ -418,6 +418,14 @@ void forks(skua::runtime &rt)
 		      }) == (it[0] ? it[0] : it[1]));
 	}
 
+	static int number = 1;
+	const auto both = rt.run([](skua_ctx ctx) {
+		return skua::invoke(
+			ctx, [](skua_ctx) -> int & { return number; },
+			[](skua_ctx) { return std::ref(number); });
+	});
+	CHECK(both.first == &number && &both.second.get() == &number);
+
 	std::atomic<int> calls(0);
 	CHECK(text_of([&] {
 		      rt.run([&](skua_ctx ctx) {

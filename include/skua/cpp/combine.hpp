@@ -196,7 +196,7 @@ select(Op op, Ops... ops)
  *
  * Allocates: a frame. Throws: what the first failed coroutine threw, after all have
  * ended; as skua::spawn().
- * Return: std::tuple of their results; for void, std::monostate.
+ * Return: std::tuple of their results; for void, std::monostate; for a reference, a pointer.
  */
 template <class... T>
 task<std::tuple<detail::stored<T>...>> when_all(task<T>... tasks)
@@ -235,7 +235,7 @@ task<std::vector<detail::stored<T>>> when_all(std::vector<task<T>> tasks)
  *
  * Allocates: a frame. Throws: what the first coroutine threw; as skua::spawn().
  * Return: std::variant with the result of the first one, at its index; for void,
- * std::monostate.
+ * std::monostate; for a reference, a pointer.
  */
 template <class... T>
 task<std::variant<detail::stored<T>...>> when_any(task<T>... tasks)

@@ -131,13 +131,18 @@ template <class T> struct reduced {
  * @b: called with a context, here
  *
  * If both throw, the exception of @a counts.
- * Return: std::pair of their results; for void, std::monostate.
+ * Return: std::pair of their results; for void, std::monostate; for a reference, a pointer.
  */
 template <class A, class B> auto invoke(skua_ctx ctx, A &&a, B &&b)
 {
+	using result_a = std::invoke_result_t<A &, skua_ctx>;
+	using result_b = std::invoke_result_t<B &, skua_ctx>;
+	using results =
+		std::pair<detail::stored<result_a>, detail::stored<result_b>>;
+
 	detail::fork_job<std::remove_reference_t<A>> left(a);
 	const skua_ctx inner = skua_fork(ctx, &left);
-	detail::outcome<std::invoke_result_t<B &, skua_ctx>> right;
+	detail::outcome<result_b> right;
 
 	right.run(b, inner);
 	if (skua_reclaim(inner, &left))
@@ -146,8 +151,7 @@ template <class A, class B> auto invoke(skua_ctx ctx, A &&a, B &&b)
 		std::rethrow_exception(left.out.error);
 	if (right.error)
 		std::rethrow_exception(right.error);
-	return std::make_pair(std::move(*left.out.value),
-			      std::move(*right.value));
+	return results(std::move(*left.out.value), std::move(*right.value));
 }
 
 /**
