@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """kv_limits.py SKUA_KV [OPTION...] - the limits of skua-kv, and how it ends"""
 
+import glob
 import signal
 import socket
 
@@ -48,6 +49,31 @@ def no_room(program, options):
         equal(two.read_all(), b"-ERR Protocol error: invalid bulk length\r\n", "a bulk")
         for client in clients:
             client.socket.close()
+
+
+def watches(server):
+    """The CPU time of WATCH for a key that is watched already does not grow with these keys."""
+    request = encode("WATCH", *["w0"] * 200000)
+
+    def cpu_ns():
+        total = 0
+        for path in glob.glob(f"/proc/{server.process.pid}/task/*/schedstat"):
+            with open(path) as file:
+                total += int(file.read().split()[0])
+        return total
+
+    def watch(count):
+        """Return the CPU time of the request of a client with so many watched keys."""
+        with Client(server.port) as client:
+            equal(client.run("WATCH", *(f"w{i}" for i in range(count))), OK, f"{count} keys")
+            began = cpu_ns()
+            client.send(request)
+            equal(client.read(), OK, "keys that are watched already")
+            return cpu_ns() - began
+
+    few, many = (min(times) for times in zip(*((watch(1), watch(1024)) for _ in range(5))))
+    # A list of the watched keys takes more than 50 times as long.
+    expect(many < 8 * few, f"{many / few:.1f} times as long with 1,024 keys as with one")
 
 
 def subscriptions(program, options):
@@ -189,4 +215,4 @@ def ends(program, options):
                 client.socket.close()
 
 
-kv_cases.main([no_room, subscriptions, patterns, names, large_replies, old_values, arguments, ends], alone=[ends])
+kv_cases.main([no_room, watches, subscriptions, patterns, names, large_replies, old_values, arguments, ends], alone=[ends])

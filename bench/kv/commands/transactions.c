@@ -77,11 +77,12 @@ void run_discard(struct call *call)
 static bool is_watched(const struct transaction *transaction,
 		       const struct key *key)
 {
-	const struct watched *watched = transaction->watches;
+	const struct watch *own =
+		watches_list(transaction->own_watches, key->hash);
 
-	for (; watched; watched = watched->next)
-		if (watched->watch.key.hash == key->hash &&
-		    bytes_equal(watched->watch.key.bytes, key->bytes))
+	for (; own; own = own->next)
+		if (own->key.hash == key->hash &&
+		    bytes_equal(own->key.bytes, key->bytes))
 			return true;
 	return false;
 }
@@ -118,8 +119,13 @@ static bool watch(struct call *call, const struct key *key)
 	watched->watch = (struct watch){ .touched = &transaction->touched,
 					 .key = { { bytes, key->bytes.size },
 						  key->hash } };
-	if (!begin_watch(call, &watched->watch))
+	watched->own = (struct watch){ .key = watched->watch.key };
+	if (!watches_add(&transaction->own_watches, &watched->own))
 		goto refused;
+	if (!begin_watch(call, &watched->watch)) {
+		watches_remove(&transaction->own_watches, &watched->own);
+		goto refused;
+	}
 	watched->next = transaction->watches;
 	transaction->watches = watched;
 	transaction->watch_count++;

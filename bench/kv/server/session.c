@@ -168,6 +168,7 @@ void transaction_unwatch_locked(struct session *session)
 	for (; watched; watched = next) {
 		next = watched->next;
 		store_unwatch(session->server->store, &watched->watch);
+		watches_remove(&transaction->own_watches, &watched->own);
 		session_buffers(session->server,
 				-(int64_t)watched_memory(
 					watched->watch.key.bytes.size));

@@ -69,14 +69,18 @@ struct queued {
 	struct bytes argv[];
 };
 
-/* The most keys that a session may watch: WATCH compares each key with all that the session
- * watches already. */
+/* The most keys that a session may watch: EXEC looks at all of them with their stripes locked. */
 #define MAX_WATCHES 1024u
 
-/* A watched key. Its bytes follow it in memory. */
+/**
+ * struct watched - a watched key, whose bytes follow it in memory
+ * @next: the next one of the session
+ * @watch: in the table of the stripe
+ * @own: in the table of the session
+ */
 struct watched {
 	struct watched *next;
-	struct watch watch;
+	struct watch watch, own;
 };
 
 /**
@@ -86,7 +90,8 @@ struct watched {
  * @touched: a watched key has changed; set by any client that changes it
  * @flags: of all queued commands
  * @count, @memory: number and bytes of the queued commands
- * @watch_count: number of watched keys
+ * @watches: the watched keys; @own_watches: the same, for a search by key; @watch_count: their
+ *           number
  */
 struct transaction {
 	bool active, failed, touched;
@@ -94,14 +99,15 @@ struct transaction {
 	size_t count, memory;
 	struct queued *first, *last;
 	struct watched *watches;
+	struct watches *own_watches;
 	size_t watch_count;
 };
 
-/* watched_memory - return the bytes that a watched key takes, its part of the lists of the stripe
- * included. @key_bytes: size of the key */
+/* watched_memory - return the bytes that a watched key takes, its part of the two tables included.
+ * @key_bytes: size of the key */
 static inline size_t watched_memory(size_t key_bytes)
 {
-	return sizeof(struct watched) + 2 * sizeof(struct watch *) + key_bytes;
+	return sizeof(struct watched) + 4 * sizeof(struct watch *) + key_bytes;
 }
 
 /* Locks that a session holds while a command runs, so that the command does not take them. */

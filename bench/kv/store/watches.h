@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * watches.h - the keys of a stripe that clients watch
+ * watches.h - the keys of a stripe that clients watch, or those that one client watches
  *
  * A hash table, because each change of a key looks for the watches of this key, and others may have
- * many. The caller holds the lock of the stripe.
+ * many; and because each WATCH looks for keys that its client watches already. The caller holds the
+ * lock of the stripe.
  */
 #ifndef SKUA_BENCH_KV_WATCHES_H
 #define SKUA_BENCH_KV_WATCHES_H
@@ -34,7 +35,7 @@ struct watch {
 };
 
 /**
- * struct watches - all watches of a stripe
+ * struct watches - all watches of a stripe, or of a client
  * @mask: number of lists - 1
  * @count: number of watches
  * @lists: the hash of a key chooses one
