@@ -232,6 +232,7 @@ MALFORMED = [
 ODD = [
     b"\r\n", b"\n", b"   \r\n", b"*0\r\n", b"*-1\r\n", b"*-5\r\n", b"PING\n", b"ping\r\n",
     b"  PING  \r\n", b"ECHO \"a\\x41\\n\\r\\t\\b\\a\\\\\\\"\\xzz\"\r\n", b"ECHO 'a\\'b\\n'\r\n",
+    b"ECHO a\x0bb\x0c\r\n", b"\x0b ECHO\t\x0c 'a'\x0b\r\n", b"PING\x0b\r\n",
     b'ECHO ""\r\n', b"ECHO ''\r\n", b"ECHO a\tb\r\n", b'ECHO a"b c"\r\n',
     b"*1\r\n$4\r\nPINGxx", b"*1\r\n$4\r\nPING\n\n", b"*1\r\n$0\r\n\r\n",
     b"*2\r\n$4\r\nECHO\r\n$5\r\na\r\nbc\r\n", b"*2\r\n$4\r\nECHO\r\n$3\r\n\x00\xff\r\r\n",

@@ -9,6 +9,12 @@ static bool is_space(char c)
 	return isspace((unsigned char)c);
 }
 
+/* As in Redis, other white space is a part of a word, unless the word begins or has ended. */
+static bool ends_word(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\0';
+}
+
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -81,8 +87,7 @@ int words_next(struct words *words, struct bytes *word)
 		return 0;
 	out = words->next;
 	word->data = out;
-	while (words->next < words->end && !is_space(*words->next) &&
-	       *words->next != '\0') {
+	while (words->next < words->end && !ends_word(*words->next)) {
 		char c = *words->next++;
 
 		if (c == '"' || c == '\'') {
