@@ -67,6 +67,18 @@ TEST(idle_woken__like_before__leaves_the_cost_of_the_group)
 			first_ns / 2 + first_ns / 14);
 }
 
+/* The CPU of a worker that slept for so long was busy, or the process was stopped. */
+TEST(idle_woken__far_too_late__leaves_the_cost_of_the_group)
+{
+	uint64_t first_ns;
+
+	begin(1);
+	first_ns = idle_wake_cost_ns(&idle, 0);
+	for (unsigned n = 0; n < 100; n++)
+		wakes_after(0, 100 * first_ns);
+	assert_int_equal(idle_wake_cost_ns(&idle, 0), first_ns);
+}
+
 /* ---- one group ------------------------------------------------------------ */
 
 TEST(idle_wake_beside__lease_runs__wakes_nobody)
@@ -198,6 +210,46 @@ TEST(idle_wake__group_with_a_searcher__wakes_in_the_next)
 	assert_int_equal(parked_in(1), 1);
 	assert_int_equal(parked_in(2), 0);
 	assert_int_equal(searching_in(2), 2);
+}
+
+/* Groups 0 to 2 are one node. */
+static void one_node(struct skua_cpu *cpu, unsigned groups)
+{
+	cpu->llc = cpu->cpu % groups;
+	cpu->node = 0;
+}
+
+TEST(idle_wake__only_an_earlier_group_sleeps__wakes_there)
+{
+	static struct llc_groups groups;
+
+	near_make(&groups, WORKERS, 1, one_node, 3);
+	idle_init(&idle, &groups, by_group, sleepers);
+	idle_park_begin(&idle, 0, false);
+	/* The scan begins at group 2, and goes round to group 0. */
+	idle_notify(&idle, 1);
+	assert_int_equal(searching_in(0), 1);
+	assert_int_equal(parked_in(0), 0);
+	llc_groups_free(&groups);
+}
+
+TEST(idle_wake_for__many_tasks__tells_workers_of_two_groups)
+{
+	unsigned told = 0;
+
+	begin(3);
+	idle_wake_for(&idle, 1, IDLE_MANY - 1);
+	assert_int_equal(searching_in(0) + searching_in(1) + searching_in(2),
+			 1);
+	begin(3);
+	idle_wake_for(&idle, 1, IDLE_MANY);
+	for (unsigned g = 0; g < 3; g++)
+		assert_in_range(searching_in(g), 0, 1);
+	assert_int_equal(searching_in(0) + searching_in(1) + searching_in(2),
+			 2);
+	for (unsigned i = 0; i < WORKERS; i++)
+		told += idle_told(&idle, i);
+	assert_int_equal(told, 2 * (IDLE_MANY / 2));
 }
 
 TEST(idle_wake_beside__own_lease_over__wakes_elsewhere)

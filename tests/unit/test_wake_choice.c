@@ -145,6 +145,32 @@ TEST(wake__cpu_was_busy__wakes_another_for_a_while)
 	assert_int_equal(woken_from(2), 0);
 }
 
+/* Workers 0 and 1 share a core. */
+static void one_core(struct skua_cpu *cpu, unsigned shared)
+{
+	cpu->core = cpu->cpu <= shared ? 0 : cpu->cpu;
+}
+
+TEST(wake__sibling_is_awake__wakes_a_worker_with_a_core_of_its_own)
+{
+	static struct llc_groups groups;
+
+	near_make(&groups, WORKERS, 1, one_core, 1);
+	idle_init(&idle, &groups, &group, sleepers);
+	sleep_on(2, 2);
+	sleep_on(1, 1); /* last, but worker 0 is awake */
+	assert_int_equal(woken_from(3), 2);
+	assert_int_equal(woken_from(3), 1);
+	/* The whole core sleeps. */
+	sleep_on(2, 2);
+	sleep_on(0, 0);
+	sleep_on(1, 1);
+	assert_int_equal(woken_from(3), 1);
+	assert_int_equal(woken_from(3), 2);
+	assert_int_equal(woken_from(3), 0);
+	llc_groups_free(&groups);
+}
+
 TEST(wake__unknown_cpu__wakes_who_parked_last)
 {
 	errno = 0;
