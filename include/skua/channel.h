@@ -75,8 +75,10 @@ struct skua_channel {
 };
 
 /* SKUA_CHANNEL_BYTES - bytes of memory for skua_channel_init() */
-#define SKUA_CHANNEL_BYTES(capacity, item_bytes) \
-	((size_t)(capacity) * (8 + (((size_t)(item_bytes) + 7) & ~(size_t)7)))
+#define SKUA_CHANNEL_BYTES(capacity, item_bytes)            \
+	(SKUA_STATIC_CAST(size_t, capacity) *               \
+	 (8 + ((SKUA_STATIC_CAST(size_t, item_bytes) + 7) & \
+	       ~SKUA_STATIC_CAST(size_t, 7))))
 
 /**
  * skua_channel_init - make an empty channel
