@@ -14,6 +14,7 @@
  */
 #include <stdalign.h>
 
+#include "core/loop/work.h"
 #include "tests/model/workers.h"
 
 static unsigned results[TASKS]; /* written by the task, plain */
@@ -184,6 +185,22 @@ static enum skua_poll finish_alone(struct skua_task *task)
 
 	explore_write(results[i], i + 1);
 	return SKUA_DONE;
+}
+
+/* As fire_timers() in core/loop/loop.c, where timers wake tasks 2 and 3: task 1, which was in
+ * the queue before, goes behind task 2, and meets task 0. Meanwhile the queue may be empty. */
+static enum skua_poll spawn_and_overtake(struct skua_task *task)
+{
+	struct worker *w = current_worker;
+	uint64_t end;
+
+	spawn(1);
+	spawn(2);
+	end = local_queue_tail_owner(w->queue);
+	spawn(3);
+	w->tick.mean_ns = 1000;
+	work_overtake_owner(w, end);
+	return finish(task);
 }
 
 /* ---- pollers ------------------------------------------------------------ */
@@ -414,6 +431,13 @@ static void setup_lifo_companion(void)
 	pool.tuning.lifo_delay_ns = LIFO_DELAY_NS;
 }
 
+static void setup_overtaken(void)
+{
+	setup(4, spawn_and_overtake, 2);
+	tasks[2].poll = finish_alone;
+	tasks[3].poll = finish_alone;
+}
+
 static void setup_spawning_two(void)
 {
 	setup(3, spawn_two, 2);
@@ -488,6 +512,12 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("timer_companion__few", setup_timer_companion, check,
 		       workers_run_0, workers_run_1, spawns_and_drains),
 	  FEW(20000) },
+	{ EXPLORE_PASS("overtaken_companion__few", setup_overtaken, check,
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  FEW(60000) },
+	{ EXPLORE_PASS("overtaken_companion__many", setup_overtaken, check,
+		       workers_run_0, workers_run_1, spawns_and_drains),
+	  MANY(60000) },
 	{ EXPLORE_PASS("two_urgent__many", setup_two_urgent, check,
 		       workers_run_0, workers_run_1,
 		       spawns_one_and_two_and_drains),
