@@ -454,12 +454,62 @@ static void ends(void)
 		task_joiner_wake(end.what.joiner);
 }
 
+static struct skua_task selector;
+
+static void setup_selector(void)
+{
+	setup_task();
+	selector = (struct skua_task){ .next = NULL };
+	selector.state = TASK_ACTIVE + 2 * TASK_REFERENCE;
+}
+
+/* A task selects. An event has woken it, so it looks before the end of @task tells it. A
+ * thread waits until it is told, and so acquires the end in any case. */
+static void selects_as_task(void)
+{
+	struct skua_wait whole = { .waiter = (uintptr_t)&selector };
+	int code;
+
+	waiter_begin(0);
+	code = select_join_arm(&task, &whole);
+	if (code == -EAGAIN)
+		code = select_join_look(&task);
+	if (code == 0) {
+		explore_assert(explore_read(work) == 1);
+		task.state = ~UINT64_C(0);
+		return;
+	}
+	while (select_join_withdraw(&task, &whole) == -EAGAIN)
+		cpu_relax();
+}
+
+static void ends_for_task(void)
+{
+	struct task_state_drop drop = { 1, true };
+	struct task_end end;
+
+	waiter_begin(2);
+	explore_write(work, 1);
+	end = task_drop(&task, drop);
+	if (end.bit & TASK_WITHDRAWN)
+		end = task_drop_withdrawn(&task, drop);
+	if (end.bit)
+		schedule_drop(end.what.task);
+}
+
 /* The task was joined, or can be. */
 static void joinable(void)
 {
 	none_waits();
 	explore_assert(task.state == ~UINT64_C(0) ||
 		       select_join_try(&task) == 0);
+}
+
+/* The reference for the waker was dropped, by the select or by the waker. */
+static void joinable_by_task(void)
+{
+	joinable();
+	explore_assert(selector.state == TASK_ACTIVE + 2 * TASK_REFERENCE);
 }
 
 /* ---- cases ------------------------------------------------------------------ */
@@ -561,6 +611,9 @@ static const struct explore_case all_cases[] = {
 	{ EXPLORE_PASS("end_first_or_event", setup_task, joinable,
 		       selects_end_or_event, ends, sets_event),
 	  EXPLORE_WITHIN(3, 1) },
+	{ EXPLORE_PASS("end__task_selects", setup_selector, joinable_by_task,
+		       selects_as_task, ends_for_task),
+	  EXPLORE_WITHIN(3, 2) },
 	{ EXPLORE_PASS("end__deadline", setup_task, joinable, selects_end_soon,
 		       ends),
 	  EXPLORE_WITHIN(3, 2) },
