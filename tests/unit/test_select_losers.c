@@ -226,6 +226,40 @@ TEST(select__loser_of_a_notification_of_all__keeps_none)
 	destroy(rt);
 }
 
+static enum skua_poll close_and_set(struct skua_task *self)
+{
+	struct world *w = ((struct both *)self)->world;
+
+	assert_int_equal(skua_semaphore_close(&w->semaphore), 0);
+	assert_int_equal(skua_event_set(&w->event), 0);
+	return SKUA_DONE;
+}
+
+/* A wait that a close has ended has got no permits, and gives none back. */
+TEST(select__loser_of_a_closed_semaphore__gives_nothing_back)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct user it = { 0 };
+	struct world w;
+	struct both both = { .task = SKUA_TASK_INIT(close_and_set),
+			     .world = &w };
+	struct pair pair = {
+		.world = &w, .kinds = { SKUA_SELECT_EVENT, SKUA_SELECT_PERMITS }
+	};
+	uint64_t permits;
+
+	world_init(&w, rt);
+	permits = skua_semaphore_permits(&w.semaphore);
+	user_start(&it, rt, true, select_pair, &pair);
+	wait_for_waiters(&w.semaphore.waiters, 1);
+	spawn(rt, &both.task);
+	join(&both.task);
+	assert_int_equal(user_end(&it), SKUA_SELECT_EVENT);
+	assert_int_equal(skua_semaphore_permits(&w.semaphore), permits);
+	world_end(&w, false);
+	destroy(rt);
+}
+
 /* An object may be in several cases. */
 static int select_twice(struct user *it)
 {
