@@ -194,7 +194,7 @@ static error_t parse_root(int key, char *arg, struct argp_state *state)
 	case OPTION_HELP:
 		argp_help(state->root_argp, stdout, ARGP_HELP_STD_HELP,
 			  state->argv[0]);
-		exit(fflush(stdout) == 0 ? 0 : 1);
+		exit(args_flush(EXIT_OK));
 	case ARGP_KEY_ARG:
 		if (is_process(arg))
 			return args_refuse("unexpected argument '%s'; allowed: "

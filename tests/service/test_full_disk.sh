@@ -39,6 +39,9 @@ for verb in stats 'stats --json' 'top --once' 'top --csv --interval 0.1' tasks \
 done
 fails topo
 fails doctor
+fails --help
+fails --version
+fails stats --help
 # Those that need BPF.
 if "$skua" trace -p $pid --for 0.1 >/dev/null 2>&1; then
 	for verb in trace 'trace --json' why 'why --off-cpu'; do
