@@ -44,6 +44,54 @@ TEST(sync__null__einval)
 	assert_false(skua_wait_armed(NULL));
 }
 
+static int initialise(struct user *it)
+{
+	struct skua_once *once = it->object;
+	int code = skua_once_begin(once, SKUA_FOREVER_NS);
+
+	if (code == 1)
+		assert_int_equal(skua_once_end(once, true), 0);
+	return code;
+}
+
+/* The first waiter becomes the initialiser, and lets the second one proceed. */
+TEST(once__fails_beside_two_waiters__one_initialises_for_both)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct skua_once once = SKUA_ONCE_INIT;
+	struct user users[2] = { 0 };
+
+	assert_int_equal(skua_once_begin(&once, 0), 1);
+	for (unsigned i = 0; i < 2; i++) {
+		user_start(&users[i], rt, true, initialise, &once);
+		wait_for_waiters(&once.waiters, i + 1);
+	}
+	assert_int_equal(skua_once_end(&once, false), 0);
+	assert_int_equal(user_end(&users[0]), 1);
+	assert_int_equal(user_end(&users[1]), 0);
+	destroy(rt);
+}
+
+TEST(condition__deadline_passes__etimedout_with_the_mutex)
+{
+	struct skua_condition condition = SKUA_CONDITION_INIT;
+	struct skua_mutex mutex = SKUA_MUTEX_INIT;
+
+	assert_int_equal(skua_mutex_lock(&mutex, 0), 0);
+	assert_int_equal(skua_condition_wait(&condition, &mutex,
+					     skua_now_ns() + 1000000),
+			 -ETIMEDOUT);
+	assert_int_equal(skua_mutex_unlock(&mutex), 0);
+}
+
+TEST(barrier__last_arrives_after_its_deadline__completes)
+{
+	struct skua_barrier barrier;
+
+	assert_int_equal(skua_barrier_init(&barrier, 1), 0);
+	assert_int_equal(skua_barrier_wait(&barrier, 0), 1);
+}
+
 TEST(barrier__of_0_or_not_initialised__einval)
 {
 	struct skua_barrier barrier = { .parties = 0 };
