@@ -129,7 +129,9 @@ static void run_across_in(bool in_task, const char *const lines[8],
 	run("SET other 1");
 	rewrite_to_the_middle();
 	begin_lines(&runner, in_task);
-	for (unsigned i = 0; i < 30; i++)
+	while (READ(runner.done) < before)
+		sleep_a_little();
+	for (unsigned i = 0; i < 30; i++) /* one more would be one too many */
 		sleep_a_little();
 	done = READ(runner.done);
 	go_on();
