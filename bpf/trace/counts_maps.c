@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counts_maps.c - take counts from the maps, and from what replaces missing ones: see counts.h */
+/* counts_maps.c - read counts from the maps, or from what replaces a missing map: see counts.h */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -33,7 +33,7 @@
  * another worker takes the channel away by membarrier. An unsound prototype did without all
  * eight locked operations of a channel_round_trip (this word, the ends of the polls and the
  * wake-ups). On a Zen 5 it took 105 ns instead of 103 in 7 alternating runs, and 96 instead of
- * 100 in 9 others: the processor does most of them beside the rest.
+ * 100 in 9 others: the processor overlaps most of their time with other work.
  */
 #ifndef SKUA_CORE_CHANNEL_ALONE_H
 #define SKUA_CORE_CHANNEL_ALONE_H

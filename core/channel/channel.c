@@ -81,7 +81,8 @@ static bool hand_over_alone(struct skua_channel *channel, const void *item)
 	struct wait_chain chain = { NULL, NULL };
 	struct skua_wait *wait;
 
-	/* As in hand_over(). A fence of loads suffices: the program knows of a close by a load. */
+	/* As in hand_over(). A fence of loads suffices: a program that knows of a close has loaded
+	 * that. */
 	atomic_fence_loads_seq_cst();
 	/* Before the compare-exchange, because a wait that is chosen must be granted. The
 	 * channel may be closed, or get items, between this moment and that. But the receiver

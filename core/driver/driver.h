@@ -31,8 +31,8 @@
 /* How old the last look must be before a leader that has other work, or a searcher that
  * does not lead, looks again; and before other workers look. They look only if the leader
  * does not, as they would take its events away from it. A guess: an empty look takes 0.1 us
- * to 0.3 us, and a leader with short polls looks once in 25 us and a tick;
- * but see DRIVER_ROUND_NS. */
+ * to 0.3 us, and a leader with short polls looks once in 25 us and a tick; but see
+ * DRIVER_ROUND_NS. */
 #ifdef SKUA_EXPLORE
 #define DRIVER_LOOK_NS UINT64_C(0)
 #define DRIVER_HELP_NS UINT64_C(0)

@@ -6,10 +6,9 @@
  * a thread waits in a join for a stolen job, it runs other jobs. It tries the
  * thief of that job first (Wagner and Calder, "Leapfrogging", PPoPP 1993): the
  * jobs of the thief are parts of the awaited job, or of a job that the thief
- * runs in a join of the awaited job, and so ends before it. Older jobs of the
- * thief are all stolen, because thieves take the oldest one first. Then the
- * thread tries all threads, unless tasks wait, which it can poll only after the
- * join.
+ * runs in a join of the awaited job, and so ends before it. The thief has no
+ * older jobs left: thieves take the oldest one first. Then the thread tries all
+ * threads, unless tasks wait, which it can poll only after the join.
  */
 #ifndef SKUA_CORE_FORK_JOIN_FORK_JOIN_H
 #define SKUA_CORE_FORK_JOIN_FORK_JOIN_H

@@ -167,7 +167,8 @@ int kernel_local(int fd, struct sockaddr *address, uint32_t *length)
 			 address, length);
 }
 
-/* Does an attempt to connect begin only if the call succeeds? */
+/* Has a call that a signal interrupted begun nothing? On other sockets, the attempt to connect
+ * goes on. */
 static bool connects_at_once(const struct sockaddr *address, uint32_t length)
 {
 	return length >= sizeof(address->sa_family) &&

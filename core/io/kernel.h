@@ -44,8 +44,8 @@ int kernel_accept(int fd, struct sockaddr *address, uint32_t *length);
 int kernel_peer(int fd, struct sockaddr *address, uint32_t *length);
 int kernel_local(int fd, struct sockaddr *address, uint32_t *length);
 
-/* kernel_connect - -EINPROGRESS also if a signal has interrupted it; on a Unix socket, nothing has
- * begun then, and the call is made again */
+/* kernel_connect - -EINPROGRESS also if a signal has interrupted it, except on a Unix socket, where
+ * nothing has begun then, and the call is made again */
 int kernel_connect(int fd, const struct sockaddr *address, uint32_t length);
 int kernel_shutdown(int fd, int how);
 

@@ -35,7 +35,8 @@ static int set_option(int fd, int level, int name)
 	return setsockopt(fd, level, name, &one, sizeof(one));
 }
 
-/* Until no signal interrupts the call: the kernel may wait for the folder of a Unix socket. */
+/* Repeat a call that a signal has interrupted, while the kernel looked up the path of a Unix
+ * socket. */
 static int bind_to(int fd, const struct socket_address *address)
 {
 	int code;

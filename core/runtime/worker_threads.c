@@ -144,7 +144,7 @@ static unsigned first_to_start(const struct config *config)
 	return 0;
 }
 
-/* worker_of - return the worker of thread @k */
+/* Return the worker of thread @k. */
 static unsigned worker_of(const struct worker_threads *threads, unsigned k,
 			  const struct config *config)
 {
@@ -173,7 +173,7 @@ int worker_threads_start(struct worker_threads *threads, struct pool *pool,
 	return code;
 }
 
-/* join_awake - wait until thread @id has ended; until @until_ns without sleep */
+/* Wait until thread @id has ended; do not sleep before @until_ns. */
 static void join_awake(pthread_t id, uint64_t until_ns)
 {
 	/* The loop repeats while the thread runs on its CPU. */
@@ -186,7 +186,7 @@ static void join_awake(pthread_t id, uint64_t until_ns)
 	}
 }
 
-/* on_other_cpu - tell whether thread @k is bound to another CPU than @here */
+/* Is thread @k bound to another CPU than @here? */
 static bool on_other_cpu(const struct worker_threads *threads, unsigned k,
 			 const struct config *config, int here)
 {
@@ -197,11 +197,11 @@ static bool on_other_cpu(const struct worker_threads *threads, unsigned k,
 	       (int)placement->workers[i].cpu != here;
 }
 
-/* The threads of this CPU end while this thread sleeps. For the others it stays awake: if
- * its CPU became idle, the last thread would have to wake it, and the unmapping that follows
- * would have to wake the CPU of that thread. Each of them takes 10 us in a virtual machine.
- * Rejected: to yield until all have ended. Beside busy programs, this thread then waits for
- * their time slices, which takes milliseconds. */
+/* The threads of this CPU end while this thread sleeps. For the others it stays awake: if its
+ * CPU fell asleep, the last thread would have to wake it, and the unmapping that follows would
+ * have to wake the CPU of that thread, which would have fallen asleep meanwhile. Each wake-up of
+ * a CPU takes 10 us in a virtual machine. Rejected: to yield until all threads have ended. Beside
+ * busy programs, this thread then waits for their time slices, which takes milliseconds. */
 void worker_threads_join(struct worker_threads *threads,
 			 const struct config *config)
 {

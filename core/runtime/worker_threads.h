@@ -12,8 +12,7 @@
 struct worker_threads {
 	pthread_t *ids; /* in the order of their creation */
 	unsigned count; /* of threads that were started */
-	unsigned
-		first; /* the worker of the first one; the others follow in turn */
+	unsigned first; /* the worker of the first thread; the next follow */
 };
 
 /* worker_threads_allocate - allocate room for one thread a worker. Return: 0; -ENOMEM. */

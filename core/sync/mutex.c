@@ -16,9 +16,9 @@
  * unlock hands the mutex to the first waiter (the rule of Go's sync.Mutex).
  *
  * Transitions: lock and unlock are one compare-exchange while there are no
- * waiters, or a woken one is on its way. A worker that locks again and again is
- * in this state for most of the time. All others happen under the list lock,
- * except that the last step of an unlock that does not hand over is a
+ * waiters, or a woken one is on its way: a worker that locks a mutex again and
+ * again finds a woken waiter most of the time. All others happen under the list
+ * lock, except that the last step of an unlock that does not hand over is a
  * compare-exchange outside it (N2): another thread may then take the mutex,
  * unlock it and free it.
  *
@@ -55,9 +55,10 @@
  * workload mutex_contended retunes. Rejected: fewer looks, after 1, 2, 4 and 8 pauses, or none.
  * An operation of mutex_contended then took 10.5 ns on two workers, as on one, instead of 12 to
  * 24 ns. But two fibers that hold the mutex for 200 ns, and leave it for 200 ns, took 460 ns for
- * an operation instead of 300 ns: a fiber that gives up looking leaves the mutex to the other
- * one until its worker steals it back, for 100 us. Where looks are quicker, because the line
- * comes sooner, 16 looks are too few for such holds as well: 475 ns. */
+ * an operation instead of 300 ns: a fiber that stops looking is woken on the worker of the other
+ * fiber, which has the mutex to itself until another worker steals the woken one, 100 us later.
+ * Where looks are quicker, because the cache line comes sooner, 16 looks are too few for such
+ * holds, too: 475 ns. */
 #ifndef SPINS
 #define SPINS 16
 #endif
@@ -77,9 +78,9 @@ static uint64_t holder(uint64_t word)
 /* Take the mutex if it is free. */
 static bool take(struct skua_mutex *mutex, uint64_t self)
 {
-	/* Read, not guessed to be 0: while a waiter is on its way, a wrong guess costs
-	 * 5 ns, and without waiters the load costs nothing. Relaxed: the
-	 * compare-exchange decides. */
+	/* Relaxed: the compare-exchange decides. Rejected: to guess 0 instead of
+	 * loading the word. While a waiter is on its way, the wrong guess costs 5 ns;
+	 * without waiters, the load costs nothing. */
 	uint64_t word = atomic_load_relaxed(word_of(mutex));
 
 	/* Acquire: what earlier holders wrote. Pairs with the releases in

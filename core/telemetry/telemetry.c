@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* telemetry.c - see telemetry.h */
+/* telemetry.c - states, parks, steals, jobs and flags: see telemetry.h */
 #include "core/telemetry/telemetry.h"
 
 #include <unistd.h>

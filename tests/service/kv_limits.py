@@ -52,7 +52,7 @@ def no_room(program, options):
 
 
 def watches(server):
-    """The CPU time of WATCH for a key that is watched already does not grow with these keys."""
+    """The CPU time of WATCH for a key that is watched already does not grow with the watched keys."""
     request = encode("WATCH", *["w0"] * 200000)
 
     def cpu_ns():

@@ -2,8 +2,8 @@
 /**
  * test_mutex_woken.c - what a lock and an unlock cost while a woken waiter is on its way
  *
- * The mutex is compiled with a compare-exchange that counts. There is one worker: so the woken
- * waiter does not run before the fiber that counts waits.
+ * The mutex is compiled with a compare-exchange that counts. There is one worker, so that the
+ * woken waiter does not run before the fiber that counts has ended.
  */
 #include "core/base/clock.h"
 #include "core/sync/mutex.h"

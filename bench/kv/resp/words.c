@@ -9,7 +9,7 @@ static bool is_space(char c)
 	return isspace((unsigned char)c);
 }
 
-/* As in Redis, other white space is a part of a word, unless the word begins or has ended. */
+/* As in Redis: other white space is a part of the word in which it comes. */
 static bool ends_word(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\0';
