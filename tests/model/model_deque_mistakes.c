@@ -2,8 +2,8 @@
 /**
  * model_deque_mistakes.c - what is wrong with a deque is found
  *
- * Mistakes, those that the design names (sections 4.x) among them, each as a
- * small variant of an operation of core/queue/deque.c, beside others that are right.
+ * Mistakes, among them those of other schedulers, each as a small variant of an
+ * operation of core/queue/deque.c, beside others that are right.
  * The explorer must find them, also by plain accesses to buffers: see explore_watch().
  * model_deque.c has the cases without.
  *
@@ -22,7 +22,7 @@ static void setup_zero(void)
 
 /* ---- variants that are wrong --------------------------------------------- */
 
-/* 4.7, 4.18: somebody else pushes as if it was the owner. */
+/* Another thread pushes as if it was the owner. */
 static void pushes_as_well(void)
 {
 	struct item *item = &items[ITEMS - 1];
@@ -41,7 +41,7 @@ static void pushes_alone(void)
 	push_one();
 }
 
-/* 4.17: what was outgrown is freed at once. */
+/* The buffer that was outgrown is freed at once. */
 static void frees_outgrown(void)
 {
 	struct deque_buffer *buffer;
@@ -116,7 +116,7 @@ static void pops_without_claim(void)
 	pops_by((struct pop){ .without_claim = true });
 }
 
-/* 4.22: and the next push is lost. */
+/* The pop of the last item does not restore bottom: the next push is lost. */
 static void pops_and_forgets(void)
 {
 	pops_by((struct pop){ .forgets_when_won = true });
@@ -149,7 +149,7 @@ static void takes_the_oldest_relaxed(void)
 	pops_oldest_relaxed();
 }
 
-/* 4.22: positions without a sign: the -1 of a pop that finds nothing is a huge
+/* Positions without a sign: the -1 of a pop that finds nothing is a huge
  * one. */
 static struct deque_steal steal_unsigned(struct deque *d)
 {
@@ -192,7 +192,7 @@ static void steals_unfenced(void)
 	steal_by(steal_unfenced);
 }
 
-/* 4.23: reads the slot behind its claim, when the owner may write it again. */
+/* Reads the slot after its claim, when the owner may write it again. */
 static struct deque_steal steal_late(struct deque *d)
 {
 	uint64_t top = atomic_load_acquire(&d->top);
@@ -216,7 +216,7 @@ static void steals_late(void)
 	steal_by(steal_late);
 }
 
-/* 4.23: takes the item out of its slot before its claim, which may fail. */
+/* Takes the item out of its slot before its claim, which may fail. */
 static struct deque_steal steal_early(struct deque *d)
 {
 	uint64_t top = atomic_load_acquire(&d->top);
@@ -245,32 +245,30 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("nothing_left_out", setup_two, check, pops_with_all,
 		       steals_twice) },
 
-	{ EXPLORE_BUG("design_4_7__two_owners", "data race: two writes",
-		      setup_one, check, pushes_alone, pushes_as_well) },
-	{ EXPLORE_BUG("design_4_17__outgrown_freed", "data race", setup_small,
-		      check, frees_outgrown, steals) },
-	{ EXPLORE_BUG("design_4_22__pop_unfenced", "takes == 0", setup_two,
-		      check, pops_unfenced, steals_twice) },
-	{ EXPLORE_BUG("design_4_22__steal_unfenced", "takes == 0", setup_three,
-		      check, pops_and_pushes, steals_unfenced, second_steals) },
-	{ EXPLORE_BUG("design_4_22__popped_bottom_relaxed", "data race",
-		      setup_empty, check, pushes_and_pops_unpublished,
-		      steals) },
-	{ EXPLORE_BUG("design_4_22__last_item_not_claimed", "takes == 0",
-		      setup_one, check, pops_without_claim, steals) },
-	{ EXPLORE_BUG("design_4_22__bottom_not_restored_when_won", "takes == 1",
-		      setup_one, check, pops_and_forgets) },
-	{ EXPLORE_BUG("design_4_22__bottom_not_restored_when_lost",
-		      "takes == 1", setup_one, check,
-		      pops_and_forgets_when_lost, steals) },
-	{ EXPLORE_BUG("design_4_22__positions_without_sign", "data race",
-		      setup_zero, check, pops_with_all, steals_unsigned) },
+	{ EXPLORE_BUG("two_owners", "data race: two writes", setup_one, check,
+		      pushes_alone, pushes_as_well) },
+	{ EXPLORE_BUG("outgrown_freed", "data race", setup_small, check,
+		      frees_outgrown, steals) },
+	{ EXPLORE_BUG("pop_unfenced", "takes == 0", setup_two, check,
+		      pops_unfenced, steals_twice) },
+	{ EXPLORE_BUG("steal_unfenced", "takes == 0", setup_three, check,
+		      pops_and_pushes, steals_unfenced, second_steals) },
+	{ EXPLORE_BUG("popped_bottom_relaxed", "data race", setup_empty, check,
+		      pushes_and_pops_unpublished, steals) },
+	{ EXPLORE_BUG("last_item_not_claimed", "takes == 0", setup_one, check,
+		      pops_without_claim, steals) },
+	{ EXPLORE_BUG("bottom_not_restored_when_won", "takes == 1", setup_one,
+		      check, pops_and_forgets) },
+	{ EXPLORE_BUG("bottom_not_restored_when_lost", "takes == 1", setup_one,
+		      check, pops_and_forgets_when_lost, steals) },
+	{ EXPLORE_BUG("positions_without_sign", "data race", setup_zero, check,
+		      pops_with_all, steals_unsigned) },
 	{ EXPLORE_BUG("oldest_claimed_relaxed", "history_linearizable",
 		      setup_two, check, takes_the_oldest_relaxed, steals) },
-	{ EXPLORE_BUG("design_4_23__slot_read_behind_the_claim", "data race",
-		      setup_three, check, reuses_slots, steals_late) },
-	{ EXPLORE_BUG("design_4_23__taken_before_the_claim", "takes == 1",
-		      setup_two, check, pops, steals_early, second_steals) },
+	{ EXPLORE_BUG("slot_read_after_the_claim", "data race", setup_three,
+		      check, reuses_slots, steals_late) },
+	{ EXPLORE_BUG("taken_before_the_claim", "takes == 1", setup_two, check,
+		      pops, steals_early, second_steals) },
 };
 
 EXPLORE_MAIN(cases)

@@ -9,8 +9,8 @@
  * the tasks wait for each other, leaves a task waiting for ever for one that a
  * sleeping worker should have taken.
  *
- * The last cases are the defects that the design names (4.8, 4.10, 4.21), and
- * rules of core/idle/IDLE.md left out; the explorer must find them.
+ * The last cases are defects that other schedulers have had, and leave out rules
+ * of core/idle/IDLE.md; the explorer must find them.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
  *      tests/model/model_idle.c tests/model/explore*.c probes/probes.c \
@@ -27,13 +27,13 @@
 /* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
-	PRODUCER_UNFENCED,    /* 4.10: looks before its push is visible */
-	PARKER_UNFENCED,      /* 4.10: the other side of it */
-	PARKER_TRUSTS_SEARCH, /* 4.10: only searchers look again */
-	PARKER_LOOKS_FIRST,   /* 4.21: the last look before the bit */
+	PRODUCER_UNFENCED,    /* looks before its push is visible */
+	PARKER_UNFENCED,      /* looks before its bit is visible */
+	PARKER_TRUSTS_SEARCH, /* only searchers look again */
+	PARKER_LOOKS_FIRST,   /* the last look before the bit */
 	LAST_SEARCHER_SILENT, /* I3 left out */
 	WAKER_LEAVES,         /* I4: no second look when nobody was left */
-	CLAIM_READ_FIRST,     /* 4.8: "was I claimed?" by a load */
+	CLAIM_READ_FIRST,     /* "was I claimed?" by a load */
 };
 
 static struct idle idle;
@@ -581,17 +581,16 @@ static const struct explore_case cases[] = {
 		       worker_1, stop),
 	  EXPLORE_WITHIN(2, 1) },
 
-	{ EXPLORE_BUG("design_4_10__producer_unfenced", "lost wake-up",
+	{ EXPLORE_BUG("producer_unfenced", "lost wake-up",
 		      setup_producer_unfenced, check, worker_0, worker_1,
 		      produces_one) },
-	{ EXPLORE_BUG("design_4_10__parker_unfenced", "lost wake-up",
-		      setup_parker_unfenced, check, worker_0, worker_1,
-		      produces_one) },
-	{ EXPLORE_BUG("design_4_10__parker_trusts_search", "livelock",
+	{ EXPLORE_BUG("parker_unfenced", "lost wake-up", setup_parker_unfenced,
+		      check, worker_0, worker_1, produces_one) },
+	{ EXPLORE_BUG("parker_trusts_search", "livelock",
 		      setup_parker_trusts_search, check, worker_0, worker_1,
 		      produces_one, produces_one),
 	  EXPLORE_WITHIN(2, 1) },
-	{ EXPLORE_BUG("design_4_21__parker_looks_first", "lost wake-up",
+	{ EXPLORE_BUG("parker_looks_first", "lost wake-up",
 		      setup_parker_looks_first, check, worker_0, worker_1,
 		      produces_one) },
 	{ EXPLORE_BUG("idle_I3__last_searcher_silent", "livelock",
@@ -602,9 +601,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("idle_I4__waker_leaves", "livelock", setup_waker_leaves,
 		      check, worker_0, worker_1, produces_one, produces_one),
 	  EXPLORE_WITHIN(12, 6), .random = 4000000 },
-	{ EXPLORE_BUG("design_4_8__claim_read_first", "searchers()",
-		      setup_claim_read_first, check, worker_0, worker_1,
-		      produces_one) },
+	{ EXPLORE_BUG("claim_read_first", "searchers()", setup_claim_read_first,
+		      check, worker_0, worker_1, produces_one) },
 };
 
 EXPLORE_MAIN(cases)

@@ -297,7 +297,7 @@ static void check(void)
 		explore_assert(items[i].runs == items[i].puts);
 }
 
-/* Design 4.7: another thread fills the slot, too. */
+/* Another thread fills the slot, too. */
 static void other_fills(void)
 {
 	put(1);
@@ -331,8 +331,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("fences__refill__two_thieves", setup_filled_fences,
 		       check, owner_refills, steal, steal_as_another) },
 
-	{ EXPLORE_BUG("design_4_7__filled_by_another", "data race", setup,
-		      check, owner_fills, other_fills) },
+	{ EXPLORE_BUG("filled_by_another", "data race", setup, check,
+		      owner_fills, other_fills) },
 	{ EXPLORE_BUG("thief_does_not_fence", "item->payload", setup_filled,
 		      check, owner_displaces, steal_unfenced) },
 	{ EXPLORE_BUG("thief_fences_before_it_claims", "item->payload",

@@ -14,7 +14,7 @@
  * The positions start just below 2^48, where head wraps, except in one case
  * where they start just below 2^64, where tail wraps too.
  *
- * The last cases are defects that the design names (sections 4.x), each as a
+ * The last cases are defects that other schedulers have had, each as a
  * small variant of an operation; the explorer must find them.
  *
  *   cc -std=gnu11 -O2 -I. -Iinclude -include tests/model/explore.h \
@@ -447,7 +447,7 @@ static struct local_queue_steal steal_copying(struct local_queue *src,
 	return steal;
 }
 
-/* 4.2: no look at the room in the thief's own queue. */
+/* No check of the room in the thief's own queue. */
 static struct local_queue_steal steal_without_room(struct local_queue *src,
 						   struct local_queue *dst,
 						   uint32_t limit)
@@ -468,7 +468,7 @@ static void b_drains_and_steals_without_room(void)
 	drain(&b);
 }
 
-/* 4.3: a release that gives up when the owner has popped meanwhile. */
+/* A release that gives up when the owner has popped meanwhile. */
 static struct local_queue_steal steal_abandoning(struct local_queue *src,
 						 struct local_queue *dst,
 						 uint32_t limit)
@@ -490,7 +490,7 @@ static void b_steals_abandoning(void)
 	drain(&b);
 }
 
-/* 4.23: the item leaves its slot before the claim, which may fail. */
+/* The item leaves its slot before the claim, which may fail. */
 static void b_takes_before_its_claim(void)
 {
 	uint64_t head = atomic_load_acquire(&a.ring.q.head);
@@ -517,9 +517,9 @@ static void a_pushes_unpublished(void)
 }
 
 /*
- * 4.1: positions that come round while a thief is suspended. A ring with one
- * bit beyond the slots' stands for the seed's 32: eight pushes for its four
- * billion. With positions that are wide enough the same ring is right.
+ * Positions that come round while a thief is suspended. A ring with one bit beyond
+ * the slots' stands for one of 32 bits: eight pushes for four billion. With
+ * positions that are wide enough the same ring is right.
  */
 static uint64_t rounds; /* where positions come round, less one */
 
@@ -615,18 +615,16 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("length__of_what_is_gone", setup_empty, check_two,
 		       a_pushes_and_pops_ones, b_measures_ones) },
 
-	{ EXPLORE_BUG("design_4_1__narrow_positions", "", setup_narrow, NULL,
-		      a_goes_round, b_takes_in_rounds) },
-	{ EXPLORE_PASS("design_4_1__wide_positions", setup_wide, NULL,
-		       a_goes_round, b_takes_in_rounds) },
-	{ EXPLORE_BUG("design_4_2__no_room_check", "", setup_chain,
-		      check_twelve, b_drains_and_steals_without_room,
-		      c_steals_from_b) },
-	{ EXPLORE_BUG("design_4_3__abandoned_release",
-		      "head_pending(head) == 0", setup_four, check_four,
-		      a_drains, b_steals_abandoning) },
-	{ EXPLORE_BUG("design_4_23__taken_before_claim", "", setup_two,
-		      check_two, a_drains, b_takes_before_its_claim) },
+	{ EXPLORE_BUG("narrow_positions", "", setup_narrow, NULL, a_goes_round,
+		      b_takes_in_rounds) },
+	{ EXPLORE_PASS("wide_positions", setup_wide, NULL, a_goes_round,
+		       b_takes_in_rounds) },
+	{ EXPLORE_BUG("no_room_check", "", setup_chain, check_twelve,
+		      b_drains_and_steals_without_room, c_steals_from_b) },
+	{ EXPLORE_BUG("abandoned_release", "head_pending(head) == 0",
+		      setup_four, check_four, a_drains, b_steals_abandoning) },
+	{ EXPLORE_BUG("taken_before_claim", "", setup_two, check_two, a_drains,
+		      b_takes_before_its_claim) },
 	{ EXPLORE_BUG("tail_published_relaxed", "data race", setup_empty,
 		      check_one, a_pushes_unpublished, b_steals) },
 };

@@ -6,8 +6,7 @@
  * here has a timeout, so that a lost notification leaves it asleep, which the explorer
  * reports.
  *
- * The last cases are defects that the design names (4.10), and a rule left out; the
- * explorer must find them.
+ * The last cases are defects; the explorer must find them.
  */
 #include "core/idle/parker.h"
 
@@ -49,7 +48,7 @@ static void wakes_with_letter(void)
 	parker_unpark(&parker);
 }
 
-/* 4.10: overwrites the notification instead of taking it. */
+/* Overwrites the notification instead of taking it. */
 static void sleeps_blindly_until_two(void)
 {
 	uint32_t state = PARKER_EMPTY;
@@ -146,9 +145,8 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_PASS("parker__elsewhere__hands_over", setup_elsewhere, NULL,
 		       sleeps_elsewhere_once, wakes_with_letter) },
 
-	{ EXPLORE_BUG("design_4_10__notification_overwritten", "lost wake-up",
-		      setup_parker, NULL, sleeps_blindly_until_two, wakes,
-		      wakes) },
+	{ EXPLORE_BUG("notification_overwritten", "lost wake-up", setup_parker,
+		      NULL, sleeps_blindly_until_two, wakes, wakes) },
 	{ EXPLORE_BUG("parker__elsewhere__callback_not_awaited", "",
 		      setup_elsewhere_hasty, NULL, sleeps_elsewhere_until_two,
 		      wakes, wakes) },

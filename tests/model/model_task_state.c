@@ -10,8 +10,8 @@
  * the poller spinning for ever. A thread that may free a task does, and poisons it:
  * earlier accesses must happen before, and none may come after.
  *
- * The last cases are the defects that the design names (4.14, 4.28), and
- * transitions with a part left out; the explorer must find them.
+ * The last cases are defects that other schedulers have had, and transitions with a
+ * part left out; the explorer must find them.
  */
 #include "core/runtime/runtime.h"
 #include "skua/waker.h"
@@ -27,9 +27,9 @@
 /* The mistake of a variant. */
 enum defect {
 	NO_DEFECT,
-	WAKE_LOADS_FIRST,      /* 4.28: returns if it is SCHEDULED already */
+	WAKE_LOADS_FIRST,      /* returns if it is SCHEDULED already */
 	WAIT_STORES,           /* a wake-up during the poll is overwritten */
-	CANCEL_ONLY_MARKS,     /* 4.14: and does not schedule */
+	CANCEL_ONLY_MARKS,     /* and does not schedule */
 	DROP_RELAXED,          /* what the holder did is not released */
 	DROP_READS_END,        /* the end field is read after the drop */
 	DROP_CHECKS_LATER,     /* drops first, then looks whether it was last */
@@ -735,13 +735,11 @@ static const struct explore_case cases[] = {
 	{ EXPLORE_BUG("withdraws_late", "", setup_withdraws_late, check_kept,
 		      polls_0, drops_1, joins_until, joins_at_last),
 	  EXPLORE_WITHIN(4, 1) },
-	{ EXPLORE_BUG("design_4_28__wake_loads_first", "livelock",
-		      setup_wake_loads_first, check, polls_0, wakes_0, wakes_1,
-		      joins),
+	{ EXPLORE_BUG("wake_loads_first", "livelock", setup_wake_loads_first,
+		      check, polls_0, wakes_0, wakes_1, joins),
 	  EXPLORE_WITHIN(2, 1) },
-	{ EXPLORE_BUG("design_4_14__cancel_only_marks", "livelock",
-		      setup_cancel_only_marks, check, polls_0, cancels_1,
-		      joins) },
+	{ EXPLORE_BUG("cancel_only_marks", "livelock", setup_cancel_only_marks,
+		      check, polls_0, cancels_1, joins) },
 	{ EXPLORE_BUG("wait_stores", "", setup_wait_stores, check, polls_0,
 		      wakes_0, wakes_1, joins),
 	  EXPLORE_WITHIN(2, 1) },

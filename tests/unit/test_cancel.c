@@ -67,7 +67,7 @@ TEST(task_cancel__done_with_a_waker_left__ealready)
 
 /* ---- in each state ------------------------------------------------------- */
 
-TEST(design_4_14__idle_task_cancelled__its_join_ends)
+TEST(task_cancel__idle_task__its_join_ends)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 

@@ -197,7 +197,7 @@ TEST(deque__all_ends__meet_in_the_middle)
 	deque_end(d);
 }
 
-TEST(design_4_22__last_item_popped__next_push_is_kept)
+TEST(deque_pop__last_item__next_push_is_kept)
 {
 	struct deque *d = deque_new(2, 0, NULL);
 
@@ -213,7 +213,7 @@ TEST(design_4_22__last_item_popped__next_push_is_kept)
 
 /* As it is when thieves take the last item between the pop's two looks at top:
  * the first is behind by what they took. */
-TEST(design_4_22__empty_popped__nothing_to_steal)
+TEST(deque_pop__empty__nothing_to_steal)
 {
 	struct deque *d = deque_new(2, 0, NULL);
 
@@ -300,7 +300,7 @@ TEST(deque_init__no_memory__enomem)
 	assert_int_equal(counted.bytes, 0);
 }
 
-TEST(design_4_24__push_without_memory__item_stays_the_callers)
+TEST(deque_push__no_memory__item_stays_the_callers)
 {
 	struct counted counted = { .fail_from = 2 };
 	const struct skua_allocator allocator = COUNTED(&counted);

@@ -172,7 +172,7 @@ TEST(deque_pop__fifo__oldest_first)
 	skua_deque_destroy(deque);
 }
 
-TEST(design_4_24__push_without_memory__item_stays_the_callers)
+TEST(deque_push__no_memory__item_stays_the_callers)
 {
 	if (!CAN_FAIL_ALLOCATIONS) {
 		skip_aloud(NO_FAILURES);

@@ -224,7 +224,7 @@ static void unpark_by_event(struct skua_poller *self)
 		abort();
 }
 
-TEST(design_4_12__idle_worker__waits_in_epoll_without_a_timeout)
+TEST(poller__idle_worker__waits_in_epoll_without_a_timeout)
 {
 	/* Nothing to watch for, and so no deadline for the sentinel's sake. */
 	struct skua_runtime *rt =

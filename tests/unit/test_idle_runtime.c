@@ -28,7 +28,7 @@ static void wait_until_asleep(struct skua_runtime *rt)
 /* ---- numbers of workers ------------------------------------------------------- */
 
 /* Each wakes, from a sleep of all, by a spawn of its own. */
-TEST(design_4_9__65_and_200_workers__each_is_woken)
+TEST(idle__65_and_200_workers__each_is_woken)
 {
 	static const unsigned counts[] = { 65, 200 };
 
@@ -55,7 +55,7 @@ TEST(design_4_9__65_and_200_workers__each_is_woken)
 	}
 }
 
-TEST(design_4_19__one_worker__all_kinds_of_work)
+TEST(idle__one_worker__all_kinds_of_work)
 {
 	struct skua_runtime *rt = runtime_new(1, 4);
 	struct tree *nodes = tree_new(3000);
@@ -82,7 +82,7 @@ TEST(design_4_19__one_worker__all_kinds_of_work)
 
 /* A count that each sleep and each wake-up moved would not come back to 0, and
  * one that stays above it ends all wake-ups. */
-TEST(design_4_20__many_wake_ups__nobody_counted_as_searching)
+TEST(idle__many_wake_ups__nobody_counted_as_searching)
 {
 	struct skua_runtime *rt = runtime_new(3, 0);
 

@@ -258,7 +258,7 @@ static void wait_for_the_end(struct skua_runtime *rt,
 	assert_int_equal(parent_polls(&parent), 2);
 }
 
-TEST(design_4_15__join_in_a_poll__wakes_the_joiner)
+TEST(join_poll__end_of_the_joined__wakes_the_joiner)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 

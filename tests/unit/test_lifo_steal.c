@@ -37,7 +37,7 @@ static void run_stubborn(struct skua_runtime *rt)
 	join(&it.child.task);
 }
 
-TEST(design_4_6__task_behind_a_long_poll__taken_by_an_idle_one)
+TEST(lifo_slot__task_behind_a_long_poll__taken_by_an_idle_one)
 {
 	static const uint64_t delays[] = { 0, SKUA_MIN_LIFO_DELAY_NS,
 					   UINT64_C(1000000) };
@@ -64,7 +64,7 @@ static void wait_until_unwatched(struct skua_runtime *rt)
 }
 
 /* All others have slept so long that nobody watches any more. */
-TEST(design_4_6__nobody_watches_any_more__taken_all_the_same)
+TEST(lifo_slot__nobody_watches_any_more__taken_all_the_same)
 {
 	struct skua_runtime *rt = runtime_with_delay(2, 0);
 
@@ -127,7 +127,7 @@ static enum skua_poll spawn_and_wait_for_the_end(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-TEST(design_4_6__chain_of_long_polls__a_worker_each)
+TEST(lifo_slot__chain_of_long_polls__a_worker_each)
 {
 	struct skua_runtime *rt = runtime_with_delay(5, 0);
 

@@ -46,7 +46,7 @@ static void expect_empty(struct local_queue *q)
 	assert_null(local_queue_pop_owner(q));
 }
 
-/* The head word as the design gives it: [real:48 | pending:16]. */
+/* The head word: [real:48 | pending:16]. */
 static uint64_t head_word(uint64_t real, uint64_t pending)
 {
 	return real << 16 | pending;
@@ -332,9 +332,9 @@ TEST(local_queue_steal_into__limit__takes_no_more)
 	check_steal(32768, 32768, 32, 32);
 }
 
-/* ---- design 4.1: the head does not come back ---------------------------- */
+/* ---- the head does not come back ---------------------------------------- */
 
-TEST(design_4_1__after_2_16_operations__head_is_another)
+TEST(local_queue_positions__after_2_16_operations__head_is_another)
 {
 	struct local_queue *q = queue_new(4, 0);
 	uint64_t stale = head(q);
@@ -351,7 +351,7 @@ TEST(design_4_1__after_2_16_operations__head_is_another)
 	free(q);
 }
 
-TEST(design_4_1__at_start_plus_2_32__head_is_another)
+TEST(local_queue_positions__at_start_plus_2_32__head_is_another)
 {
 	static const unsigned shifts[] = { 16, 31, 32, 33, 47 };
 	struct local_queue *q = queue_new(4, 7);
@@ -406,7 +406,7 @@ static void check_wrap(uint32_t capacity, uint64_t start)
 	free(dst);
 }
 
-TEST(design_4_1__start_below_2_48__fifo_and_steals_hold)
+TEST(local_queue_positions__start_below_2_48__fifo_and_steals_hold)
 {
 	for (uint64_t below = 0; below <= 12; below++) {
 		check_wrap(4, WRAP - below);
@@ -418,7 +418,7 @@ TEST(design_4_1__start_below_2_48__fifo_and_steals_hold)
 		check_wrap(4, UINT64_MAX - below); /* tail wraps, too */
 }
 
-TEST(design_4_1__start_below_2_48__spill_holds)
+TEST(local_queue_positions__start_below_2_48__spill_holds)
 {
 	for (uint64_t below = 0; below <= 6; below++) {
 		struct local_queue *q = queue_new(4, WRAP - below);
@@ -437,7 +437,7 @@ TEST(design_4_1__start_below_2_48__spill_holds)
 }
 
 /* With differences modulo 2^64 the room here is enormous, or nothing. */
-TEST(design_4_1__claim_over_the_wrap__difference_modulo_2_48)
+TEST(local_queue_positions__claim_over_the_wrap__difference_modulo_2_48)
 {
 	struct local_queue *q = queue_new(4, WRAP - 2);
 
@@ -458,9 +458,9 @@ TEST(design_4_1__claim_over_the_wrap__difference_modulo_2_48)
 	free(q);
 }
 
-/* ---- design 4.2: the destination's room --------------------------------- */
+/* ---- the destination's room --------------------------------------------- */
 
-TEST(design_4_2__destination_nearly_full__steal_is_bounded)
+TEST(local_queue_steal_into__nearly_full__is_bounded)
 {
 	for (uint32_t held = 0; held <= 8; held++) {
 		struct local_queue *src = queue_new(32, 0);
@@ -484,7 +484,7 @@ TEST(design_4_2__destination_nearly_full__steal_is_bounded)
 	}
 }
 
-TEST(design_4_2__claim_pending_on_destination__slots_held)
+TEST(local_queue_steal_into__claim_pending_on_destination__slots_held)
 {
 	struct local_queue *src = queue_new(32, 0);
 	struct local_queue *dst = queue_new(8, 0);
@@ -520,9 +520,9 @@ TEST(design_4_2__claim_pending_on_destination__slots_held)
 	free(dst);
 }
 
-/* ---- design 4.3: the release -------------------------------------------- */
+/* ---- the release -------------------------------------------------------- */
 
-TEST(design_4_3__owner_pops_during_a_claim__both_halves_rise)
+TEST(local_queue_release__owner_pops_during_a_claim__both_halves_rise)
 {
 	struct local_queue *q = queue_new(8, 10);
 
@@ -544,7 +544,7 @@ TEST(design_4_3__owner_pops_during_a_claim__both_halves_rise)
 	free(q);
 }
 
-TEST(design_4_3__largest_queue_popped_empty__pending_fits)
+TEST(local_queue_release__largest_queue_popped_empty__pending_fits)
 {
 	struct local_queue *q = queue_new(32768, 0);
 
@@ -590,7 +590,7 @@ static void *thief(void *arg)
 	return NULL;
 }
 
-TEST(design_4_3__owner_pops_beside_a_thief__each_item_once)
+TEST(local_queue_release__owner_pops_beside_a_thief__each_item_once)
 {
 	struct race *race = calloc(1, sizeof(*race));
 	uint8_t *popped = calloc(RACE_ITEMS, 1);

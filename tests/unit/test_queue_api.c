@@ -115,7 +115,7 @@ TEST(queue__each_capacity__fifo_and_length)
 	}
 }
 
-TEST(design_4_24__push_to_a_full_queue__item_stays_the_callers)
+TEST(queue_push__full__item_stays_the_callers)
 {
 	struct skua_queue *queue = queue_new(4);
 
@@ -226,7 +226,7 @@ TEST(stealer_steal_half__some_then_none__counts_then_0)
 	skua_queue_destroy(into);
 }
 
-TEST(design_4_2__steal_half_into_a_small_queue__bounded)
+TEST(queue_steal_half__into_a_small_queue__is_bounded)
 {
 	struct skua_queue *queue = queue_new(32768);
 	struct skua_queue *into = queue_new(4);

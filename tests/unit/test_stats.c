@@ -334,7 +334,7 @@ TEST(stats__refused_spawn__is_not_counted)
 	free(child);
 }
 
-/* ---- design 4.4: a batch can be stolen ---------------------------------- */
+/* ---- a batch can be stolen ---------------------------------------------- */
 
 /* The first of four waits, on its worker, for the other three. */
 struct batch_task {
@@ -355,7 +355,7 @@ static enum skua_poll batch_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-TEST(design_4_4__fetched_batch__is_stealable)
+TEST(injection_queue__fetched_batch__is_stealable)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct holder holders[2] = { HOLDER_INIT, HOLDER_INIT };
@@ -393,7 +393,7 @@ TEST(design_4_4__fetched_batch__is_stealable)
 }
 
 /* The same when nobody holds the second worker: it may be asleep. */
-TEST(design_4_4__other_worker_sleeps__is_woken_to_steal)
+TEST(injection_queue__other_worker_sleeps__is_woken_to_steal)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 
@@ -419,10 +419,10 @@ TEST(design_4_4__other_worker_sleeps__is_woken_to_steal)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-/* ---- design 4.5: an overflow is one batch ------------------------------- */
+/* ---- an overflow is one batch ------------------------------------------- */
 
 /* The newest is in the slot, and 256 before it fit into the queue. */
-TEST(design_4_5__queue_just_full__no_overflow)
+TEST(overflow__queue_just_full__none)
 {
 	const struct skua_worker_stats during = { .tasks_spawned = 257,
 						  .tasks_polled = 1,
@@ -437,7 +437,7 @@ TEST(design_4_5__queue_just_full__no_overflow)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-TEST(design_4_5__one_more__spills_128_as_one_batch)
+TEST(overflow__one_more__spills_128_as_one_batch)
 {
 	const struct skua_worker_stats during = { .tasks_spawned = 258,
 						  .tasks_polled = 1,
@@ -463,7 +463,7 @@ TEST(design_4_5__one_more__spills_128_as_one_batch)
 	assert_int_equal(skua_runtime_destroy(rt), 0);
 }
 
-TEST(design_4_5__next_half_full__spills_again)
+TEST(overflow__next_half_full__spills_again)
 {
 	struct parent parent;
 	struct skua_runtime *rt = run_parent(&parent, 258 + 127, 1, 256);
@@ -528,15 +528,15 @@ static void check_pending(uint32_t capacity)
 	children_free(it.parent.children, count);
 }
 
-TEST(design_4_5__full_queue_being_stolen_from__tasks_go_singly)
+TEST(overflow__full_queue_being_stolen_from__tasks_go_singly)
 {
 	check_pending(4);
 	check_pending(256);
 }
 
-/* ---- design 4.24: a full queue drops nothing ---------------------------- */
+/* ---- a full queue drops nothing ----------------------------------------- */
 
-TEST(design_4_24__capacity_4__100000_spawned_in_a_task_all_run)
+TEST(task_spawn__capacity_4__100000_spawned_in_a_task_all_run)
 {
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct parent parent;

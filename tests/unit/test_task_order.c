@@ -131,7 +131,7 @@ static enum skua_poll open_a_gate(struct skua_task *self)
 }
 
 /* If the local queue always came first, the third would never run. */
-TEST(design_4_13__worker_is_busy__injected_task_gets_its_turn)
+TEST(injection_queue__worker_is_busy__injected_task_gets_its_turn)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct gate end = { 0 };

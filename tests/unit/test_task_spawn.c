@@ -157,7 +157,7 @@ TEST(task_spawn__from_a_signal_handler__runs)
 	assert_int_equal(skua_runtime_destroy(signalled_rt), 0);
 }
 
-/* ---- design 4.7: foreigners --------------------------------------------- */
+/* ---- threads that are no worker of the runtime -------------------------- */
 
 /* From outside a worker's own thread, nothing of the worker is written. */
 static void expect_untouched(struct skua_runtime *rt, uint64_t injected)
@@ -174,7 +174,7 @@ static void expect_untouched(struct skua_runtime *rt, uint64_t injected)
 	assert_int_equal(stats.tasks_spawned, 1 + injected); /* the holder */
 }
 
-TEST(design_4_18__spawn_by_a_foreign_thread__is_injected)
+TEST(task_spawn__by_an_outside_thread__is_injected)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counters[5];
@@ -215,7 +215,7 @@ static enum skua_poll envoy_poll(struct skua_task *self)
 	return SKUA_DONE;
 }
 
-TEST(design_4_7__spawn_by_another_runtimes_worker__is_injected)
+TEST(task_spawn__by_another_runtimes_worker__is_injected)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct skua_runtime *home = runtime_new(1, 0);

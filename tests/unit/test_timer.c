@@ -282,7 +282,7 @@ TEST(timer__owner_in_a_long_poll__another_worker_fires)
 }
 
 /* The sleep that begins with a timer in an hour must not last that long. */
-TEST(design_4_11__earlier_timer_while_asleep__shortens_the_sleep)
+TEST(timer__earlier_one_while_asleep__shortens_the_sleep)
 {
 	static const unsigned counts[] = { 1, 2, 3 };
 

@@ -273,7 +273,7 @@ TEST(urgent__never_ends__bound_one_has_its_turn)
 }
 
 /* Local work, urgent work, and the injection queue: each has its turn. */
-TEST(design_4_13__busy_with_urgent_and_own__injected_has_its_turn)
+TEST(urgent__busy_with_urgent_and_own__injected_has_its_turn)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct gate end = { 0 };

@@ -80,7 +80,7 @@ TEST(waker_wake__waiting__polled_once_more)
 	destroy(rt);
 }
 
-TEST(design_4_25__pending__parked_until_woken)
+TEST(waker__pending_task__parked_until_woken)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
 	struct waiter waiters[10];
@@ -154,7 +154,7 @@ TEST(waker_wake__not_polled_yet__first_poll_only)
 	expect_polls(rt, &it, 1);
 }
 
-TEST(design_4_16__wake_of_a_complete_task__reference_dropped)
+TEST(waker_wake__complete_task__reference_dropped)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct counter counter = COUNTER_INIT;
@@ -572,7 +572,7 @@ static void *make_noise(void *arg)
 
 /* If a wake that finds the task scheduled did nothing, a value would now and
  * then not be seen, and nobody would wake once more. */
-TEST(design_4_28__coalesced_wake__is_seen_by_the_next_poll)
+TEST(waker_wake__queued_task__is_seen_by_the_next_poll)
 {
 	struct skua_runtime *rt = runtime_new(1, 0);
 	struct mirror it = { .task = SKUA_TASK_INIT(mirror_poll) };

@@ -1372,7 +1372,7 @@ proctype ender()
 	LOOKED
 	ended == WORKERS && calls == 0; /* pool_wait_calls() */
 	/* A worker that pool_stop() woke ends as a searcher; a count that leaked
-	 * would disable every later wake-up (design 4.8). */
+	 * would disable every later wake-up. */
 	assert(searching == ended_counted && parked == 0)
 }
 

@@ -436,7 +436,7 @@ proctype waker(byte me)
 #endif
 	late[me] = true;
 #ifdef LOST_COALESCED_WAKE
-	/* Design 4.28: returns if it is SCHEDULED already. */
+	/* Returns if it is SCHEDULED already. */
 	if
 	:: state[0] & SCHEDULED
 	:: else -> schedule_wake(0)
