@@ -583,8 +583,8 @@ SKUA_API int skua_dial(struct skua_runtime *rt, const char *address,
  *
  * Threads: any. Blocks: never. Allocates: nothing.
  * Return: 0; -EBADF; -ENOTSOCK; -EINVAL (@text is NULL, or @room is 0); -ENOSPC (the text
- * needs more room); -EAFNOSUPPORT (the socket is of no kind that skua_dial() makes);
- * -EOWNERDEAD (in a forked child).
+ * needs more room); -EAFNOSUPPORT (the address is neither of IPv4, nor of IPv6, nor of a
+ * Unix socket); -EOWNERDEAD (in a forked child).
  */
 SKUA_API int skua_io_local_address(struct skua_io io, char *text, size_t room);
 
