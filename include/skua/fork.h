@@ -71,8 +71,9 @@
  * Each job that is forked and not yet joined takes 8 bytes of a reserve, besides its
  * own memory. The reserve has as many slots as jobs of 64 bytes fit on a stack:
  * SKUA_MAX_FORKS for each thread, or fewer if the stacks of the process are limited
- * to less than 8 MB (RLIMIT_STACK). The page after the last slot is write-protected
- * and ends the program, like the guard page of a stack.
+ * to less than 8 MB (RLIMIT_STACK). After the last slot comes a guard page: a write to
+ * it ends the program, as with a stack. The guard page is made when the thread first
+ * forks or takes a job.
  *
  * Checks. Where SKUA_FORK_CHECKS is 1, the library checks each fork and each reclaim,
  * and a mistake ends the program by abort(), with a line on stderr. Mistakes are:
@@ -174,12 +175,12 @@ struct skua_job {
  *
  * Threads: any. In a poll or a job of @rt, pass the context down instead
  * (skua_task_ctx()). Blocks: until @root has returned and the jobs that other threads
- * took are done. Allocates: nothing, except slots for a further thread as above.
+ * took are done. Allocates: nothing, except a guard page, and slots for a further thread
+ * as above.
  * Order: writes of a job are visible after its join.
  * Return: 0; -EINVAL (@rt or @root is NULL); -ESHUTDOWN (the runtime is shutting
- * down: @root was not called); -ENOMEM (@root was not called; possible only while
- * SKUA_MAX_EXTERNAL_THREADS other threads are in skua_run() of @rt); -EOWNERDEAD (in
- * a forked child).
+ * down: @root was not called); -ENOMEM (there is no memory for the guard page, or for the
+ * slots of a further thread: @root was not called); -EOWNERDEAD (in a forked child).
  */
 SKUA_API int skua_run(struct skua_runtime *rt,
 		      void (*root)(struct skua_ctx ctx, void *arg)
@@ -193,10 +194,11 @@ SKUA_API int skua_run(struct skua_runtime *rt,
  * Call it once in a poll, and pass the context down. The poll lasts until its jobs
  * are joined; other tasks of the worker wait meanwhile.
  *
- * Threads: worker, in a poll. Blocks: never. Allocates: nothing, except a page that
- * ends the reserve of the worker, in its first call.
- * Return: the context; both of its fields are NULL if the caller does not poll @self,
- * or if there is no memory for that page.
+ * Threads: worker, in a poll. Blocks: never. Allocates: nothing, except the guard page
+ * of the worker, once.
+ * Return: the context. If the caller does not poll @self, or there is no memory for the
+ * guard page, both fields of the context are NULL: skua_ctx_check() returns -EINVAL for
+ * it, as the loops and sorts of the library do, and skua_fork() must not get it.
  */
 SKUA_API struct skua_ctx skua_task_ctx(const struct skua_task *self);
 
