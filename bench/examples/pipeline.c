@@ -4,10 +4,9 @@
  *
  * A source makes numbers, several fibers square them, and a sink adds them up. Each number
  * is in a block of its own, which the source allocates and the sink frees. A channel has room
- * for 16 blocks: a stage that is too fast waits for the next one, so that the number of
- * blocks is bounded by the room of the channels and the number of fibers, whatever the number
- * of items. A channel is closed when its last sender has ended; its receivers take what is
- * left, and end.
+ * for 16 blocks: a stage that is too fast waits for the next one. So the room of the channels
+ * and the number of fibers limit the number of blocks, whatever the number of items. A channel
+ * is closed when its last sender has ended; its receivers take what is left, and end.
  */
 #include <skua/skua.h>
 

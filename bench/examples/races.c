@@ -4,7 +4,7 @@
  *
  * A group joins all of its members. A select takes the first of several results; the group
  * then cancels the others, and waits for them: nothing outlives the call. A deadline is an
- * argument of each call that waits. These three are all that combinators are made of.
+ * argument of each call that waits. No other functions are needed to combine waits.
  */
 #include <skua/skua.h>
 

@@ -2,11 +2,11 @@
 /**
  * supervisor.c - a fiber that starts others again when they fail
  *
- * Workers take jobs from a channel. A job that is not valid ends its worker, as an error
- * would that a worker cannot handle. A worker ends with a report through a second
- * channel. The supervisor joins it, and starts another one in its place,
- * unless the worker has ended because there are no more jobs, or it was the last of as many
- * restarts as are allowed. The jobs that wait meanwhile stay in the channel.
+ * Workers take jobs from a channel. A job that is not valid stands for an error that a
+ * worker cannot handle: the worker ends. At its end, each worker sends a report through a
+ * second channel. The supervisor joins the worker, and starts it again, unless there are no
+ * more jobs, or too many workers were started again. The jobs that wait meanwhile stay in the
+ * channel.
  */
 #include <skua/skua.h>
 
@@ -79,7 +79,7 @@ static void supervise(void *arg)
 	       !skua_channel_receive(&reports, &report, SKUA_FOREVER_NS)) {
 		struct worker *worker = &workers[report.worker];
 
-		/* It has nothing left to do but to end. */
+		/* The worker only has to return. */
 		skua_task_join(&worker->fiber.task);
 		running--;
 		if (report.code && restarts < RESTARTS) {

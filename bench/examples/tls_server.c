@@ -8,8 +8,8 @@
  *
  * OpenSSL's Debian packages are libssl-dev and openssl.
  *
- * OpenSSL makes its own calls on the socket. When one would block, OpenSSL says for what,
- * and the fiber waits for that (skua_io_wait()).
+ * OpenSSL makes its own calls on the socket. When one would block, OpenSSL says whether it
+ * needs to read or to write, and the fiber waits for that (skua_io_wait()).
  *
  * OpenSSL keeps its last errors for each thread, and a fiber may be on another thread
  * after a wait. Therefore tls_ready() clears them before each call, and asks for the error
