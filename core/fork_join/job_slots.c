@@ -70,8 +70,11 @@ int job_slots_map(struct job_slots *slots, unsigned places, size_t behind)
 	slots->behind = behind;
 	memory = mmap(NULL, mapped_bytes(slots), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory != MAP_FAILED)
+	if (memory != MAP_FAILED) {
+		/* It may fail: then the kernel has no large pages. */
+		madvise(memory, mapped_bytes(slots), MADV_NOHUGEPAGE);
 		slots->memory = memory;
+	}
 	errno = saved;
 	return slots->memory ? 0 : -ENOMEM;
 }

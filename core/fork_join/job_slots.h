@@ -3,12 +3,14 @@
  * job_slots.h - the memory for the slots of jobs
  *
  * The memory is reserved addresses: the kernel provides a page when it is first
- * written to. After the slots of each place comes a guard page, to which
- * nothing can be written. It is made when the owner of the place first forks or
- * steals a job, because it takes a system call and a page of page tables. When the
- * kernel frees page tables, it interrupts the CPUs on which other threads ran, which
- * takes 10 us in a virtual machine. The user's allocator is not used here, because it
- * would have to provide all the memory at once.
+ * written to. It provides no large page, even where it does so for all programs: the
+ * places are next to each other, so that a first fork would take 2 MB, and the time to
+ * clear them. After the slots of each place comes a guard page, to which nothing can be
+ * written. It is made when the owner of the place first forks or steals a job, because
+ * it takes a system call and a page of page tables. When the kernel frees page tables,
+ * it interrupts the CPUs on which other threads ran, which takes 10 us in a virtual
+ * machine. The user's allocator is not used here, because it would have to provide all
+ * the memory at once.
  */
 #ifndef SKUA_CORE_FORK_JOIN_JOB_SLOTS_H
 #define SKUA_CORE_FORK_JOIN_JOB_SLOTS_H

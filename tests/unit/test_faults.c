@@ -82,14 +82,15 @@ static int create(struct skua_runtime **rt, unsigned flags,
 }
 
 /* The kernel refuses guards, as before Linux 6.13: then mprotect() makes them, and may fail
- * as any other call. */
+ * as any other call. It has no large pages: advice on them is refused, and no failure. */
 #define GUARD_INSTALL 102
 
 int __real_madvise(void *at, size_t size, int advice);
 int __wrap_madvise(void *at, size_t size, int advice);
 int __wrap_madvise(void *at, size_t size, int advice)
 {
-	if (advice != GUARD_INSTALL && !fails("madvise"))
+	if (advice != GUARD_INSTALL && advice != MADV_NOHUGEPAGE &&
+	    !fails("madvise"))
 		return __real_madvise(at, size, advice);
 	errno = EINVAL;
 	return -1;

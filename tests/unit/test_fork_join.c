@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fork_join.c - forks and joins, from outside and from tasks */
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/fork_join/fork_join.h"
@@ -663,5 +666,56 @@ TEST(guard__worker_forks__made_then)
 	join(&task);
 	assert_false(is_guarded(rt, 0));
 	assert_true(is_guarded(rt, 1));
+	destroy(rt);
+}
+
+/* Is the mapping of a line of smaps the one with @at? @was: the answer for the line before. */
+static bool is_within(const char *line, const void *at, bool was)
+{
+	uintptr_t from, to;
+
+	if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) != 2)
+		return was;
+	return (uintptr_t)at >= from && (uintptr_t)at < to;
+}
+
+/* Does the kernel keep large pages away from @at? Its flag for that is "nh". */
+static bool keeps_small_pages(const void *at)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	bool within = false, small = false;
+	char line[500];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		within = is_within(line, at, within);
+		if (within && strncmp(line, "VmFlags:", 8) == 0)
+			small = strstr(line, " nh") != NULL;
+	}
+	fclose(file);
+	return small;
+}
+
+static void find_slots(struct skua_ctx ctx, void *arg)
+{
+	*(void ***)arg = ctx.head;
+}
+
+/* In a large page, a first fork would take the memory of the places beside its own. */
+TEST(slots__large_pages_everywhere__none_for_a_fork)
+{
+	struct skua_runtime *rt;
+	void **outside;
+
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) {
+		skip_aloud("the kernel has no large pages");
+		return;
+	}
+	rt = runtime_new(2, 0);
+	assert_int_equal(skua_run(rt, find_slots, &outside), 0);
+	assert_true(keeps_small_pages(outside));
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(keeps_small_pages(
+			rt->pool.workers[i]->fork_join->deque.slots));
 	destroy(rt);
 }
