@@ -25,6 +25,18 @@ static _Thread_local unsigned fail_at; /* 0: none */
 static _Thread_local unsigned calls;
 static _Thread_local const char *failed; /* its name */
 
+/* May only this thread protect memory? How often others were refused. */
+static atomic_u32 only_here, refused;
+static _Thread_local bool here;
+
+static bool is_refused(void)
+{
+	if (here || !atomic_load_relaxed(&only_here))
+		return false;
+	atomic_fetch_add_relaxed(&refused, 1);
+	return true;
+}
+
 static bool fails(const char *name)
 {
 	if (fail_at == 0 || ++calls != fail_at)
@@ -47,8 +59,16 @@ static bool fails(const char *name)
 WRAP(void *, mmap, ENOMEM, MAP_FAILED,
      (void *at, size_t size, int prot, int flags, int fd, off_t offset),
      (at, size, prot, flags, fd, offset))
-WRAP(int, mprotect, ENOMEM, -1, (void *at, size_t size, int prot),
-     (at, size, prot))
+int __real_mprotect(void *at, size_t size, int prot);
+int __wrap_mprotect(void *at, size_t size, int prot);
+int __wrap_mprotect(void *at, size_t size, int prot)
+{
+	if (!is_refused() && !fails("mprotect"))
+		return __real_mprotect(at, size, prot);
+	errno = ENOMEM;
+	return -1;
+}
+
 WRAP(void *, aligned_alloc, ENOMEM, NULL, (size_t align, size_t size),
      (align, size))
 WRAP(int, epoll_create1, EMFILE, -1, (int flags), (flags))
@@ -182,6 +202,46 @@ TEST(task_ctx__no_memory_for_the_guard__null)
 	assert_null(it.refused.forks);
 	assert_null(it.refused.head);
 	assert_non_null(it.made.forks);
+	destroy(rt);
+}
+
+static void do_nothing(struct skua_ctx ctx, struct skua_job *job)
+{
+	(void)ctx;
+	(void)job;
+}
+
+/* Return: does another thread take a job that is forked now? */
+static bool fork_is_taken(struct skua_ctx ctx)
+{
+	struct skua_job job = { do_nothing };
+	struct skua_ctx inner = skua_fork(ctx, &job);
+
+	for (unsigned i = 0; i < 100; i++)
+		sched_yield();
+	return !skua_reclaim(inner, &job);
+}
+
+static void fork_beside_refusals(struct skua_ctx ctx, void *arg)
+{
+	(void)arg;
+	while (atomic_load_relaxed(&refused) < 3)
+		assert_false(fork_is_taken(ctx));
+	assert_false(fork_is_taken(ctx));
+	atomic_store_relaxed(&only_here, 0);
+	while (!fork_is_taken(ctx))
+		;
+}
+
+/* A thief may fork in the job that it takes. */
+TEST(steal__no_memory_for_the_guard__job_stays_until_there_is)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+
+	here = true;
+	atomic_store_relaxed(&refused, 0);
+	atomic_store_relaxed(&only_here, 1);
+	assert_int_equal(skua_run(rt, fork_beside_refusals, NULL), 0);
 	destroy(rt);
 }
 
