@@ -97,10 +97,19 @@ static void barrier(struct sort *sort)
 
 /* ---- the steps ------------------------------------------------------------------ */
 
+/* Return a context of the fiber. */
+static struct skua_ctx begin_forks(struct sort *sort)
+{
+	struct skua_ctx ctx = skua_task_ctx(&sort->fiber.task);
+
+	if (skua_ctx_check(ctx) != 0)
+		session_stop("memory for jobs", -ENOMEM);
+	return ctx;
+}
+
 static void sort_parallel(struct sort *sort, const struct numbers *numbers)
 {
-	sort_numbers(skua_task_ctx(&sort->fiber.task), numbers->at,
-		     numbers->count, NULL);
+	sort_numbers(begin_forks(sort), numbers->at, numbers->count, NULL);
 	(void)skua_task_ctx_end(&sort->fiber.task);
 }
 
@@ -119,8 +128,8 @@ static void merge_parallel(struct sort *sort)
 		free(sort->own.at);
 		sort->own.at = allocate(sort->result.count, sizeof(uint64_t));
 	}
-	merged = merge_runs(skua_task_ctx(&sort->fiber.task), sort->result.at,
-			    sort->own.at, ends, ranks);
+	merged = merge_runs(begin_forks(sort), sort->result.at, sort->own.at,
+			    ends, ranks);
 	(void)skua_task_ctx_end(&sort->fiber.task);
 	if (merged == sort->own.at) {
 		sort->own.at = sort->result.at;
