@@ -212,6 +212,43 @@ TEST(add_poller__worker_idle__looks_until_it_says_done)
 	assert_int_equal(atomic_load_relaxed(&it.looks), 100);
 }
 
+/* Adds another poller, as the last step before its worker goes to sleep. */
+struct adder {
+	struct skua_poller poller; /* first: a poller is its adder */
+	struct skua_runtime *rt;
+	struct looker next;
+	int code;
+};
+
+static int add_and_end(struct skua_poller *self)
+{
+	struct adder *it = (struct adder *)self;
+
+	it->code = skua_runtime_add_poller(it->rt, 0, &it->next.poller);
+	return SKUA_POLLER_DONE;
+}
+
+TEST(add_poller__worker_about_to_sleep__looks)
+{
+	for (unsigned driven = 0; driven < 2; driven++) {
+		struct skua_runtime *rt =
+			driven ? driven_runtime() : runtime_new(1, 0);
+		struct adder it = { .poller = { .poll = add_and_end },
+				    .rt = rt,
+				    .next = { .poller = { .poll = look } } };
+
+		assert_int_equal(skua_runtime_add_poller(rt, 0, &it.poller), 0);
+		if (driven) {
+			assert_int_equal(skua_runtime_poll(rt, SKUA_FOREVER_NS),
+					 0);
+			assert_true(gate_is_open(&it.next.done));
+		}
+		gate_wait(&it.next.done);
+		assert_int_equal(it.code, 0);
+		destroy(rt);
+	}
+}
+
 /* ---- a poller beside a task that yields alone ------------------------------ */
 
 struct displacement {

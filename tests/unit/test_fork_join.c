@@ -164,6 +164,11 @@ static void meet_often(struct skua_runtime *rt)
 		assert_int_equal(skua_runtime_stats(rt, &stats), 0);
 		assert_int_equal(stats.total.jobs_stolen, i);
 		assert_int_equal(stats.jobs_stolen_outside, 0);
+		/* No search looks for jobs of threads that have left. */
+		assert_int_equal(work_map_read(&rt->pool.map,
+					       rt->pool.groups->count,
+					       WORK_JOBS),
+				 0);
 	}
 	destroy(rt);
 }

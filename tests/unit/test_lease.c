@@ -37,6 +37,28 @@ static void age(unsigned group)
 	atomic_store_relaxed(&by_group[group].lease_ns, 1);
 }
 
+/* ---- workers at work ------------------------------------------------------- */
+
+TEST(idle_at_work__some_search_or_are_parked__counts_the_others)
+{
+	begin(2);
+	assert_int_equal(idle_at_work(&idle), 0);
+	for (unsigned i = 0; i < WORKERS; i++) {
+		idle_park_cancel(&idle, i);
+		assert_int_equal(idle_at_work(&idle), i);
+		idle_leave_search(&idle, i); /* as which it counted */
+		assert_int_equal(idle_at_work(&idle), i + 1);
+	}
+	assert_true(idle_try_search(&idle, 0));
+	assert_int_equal(idle_at_work(&idle), WORKERS - 1);
+	assert_true(idle_try_search(&idle, 1));
+	assert_int_equal(idle_at_work(&idle), WORKERS - 2);
+	/* While a worker goes from one state to the other, it may count twice. */
+	for (unsigned i = 0; i < WORKERS; i++)
+		idle_park_begin(&idle, i, false);
+	assert_int_equal(idle_at_work(&idle), 0);
+}
+
 /* ---- the wake cost ---------------------------------------------------------- */
 
 /* Worker @i wakes so long after its claim. */

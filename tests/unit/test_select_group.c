@@ -2,6 +2,7 @@
 /* test_select_group.c - groups as cases of a select */
 #include <errno.h>
 
+#include "core/select/select_group.h"
 #include "skua/group.h"
 #include "skua/select.h"
 #include "tests/unit/users.h"
@@ -264,6 +265,39 @@ TEST(select_group__ends_beside_event__one_effect)
 				 GROUP);
 	}
 	assert_true(taken[EVENT] > 0);
+	destroy(rt);
+}
+
+/* Arms a wait for a group whose members ended after the select's first look. */
+struct armer {
+	struct skua_task task; /* first */
+	struct skua_group *group;
+	int code;
+};
+
+static enum skua_poll arm_in_poll(struct skua_task *self)
+{
+	struct armer *it = (struct armer *)self;
+	struct skua_wait whole = { .waiter = (uintptr_t)self };
+
+	it->code = select_group_arm(it->group, &whole);
+	return SKUA_DONE;
+}
+
+TEST(select_group_arm__members_have_ended__keeps_neither_claim_nor_reference)
+{
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct world w;
+	struct armer it = { .task = SKUA_TASK_INIT(arm_in_poll),
+			    .group = &w.group };
+
+	world_init(&w, rt);
+	spawn(rt, &it.task);
+	wait_until_done(&it.task);
+	assert_int_equal(it.code, 0);
+	assert_int_equal(wakers_of(&it.task), 0);
+	join(&it.task);
+	assert_int_equal(w.group.state, 0);
 	destroy(rt);
 }
 
