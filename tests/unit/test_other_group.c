@@ -15,6 +15,9 @@ struct occupant {
 	struct skua_task task; /* first: a task is its occupant */
 	atomic_u32 worker;     /* index + 1; 0: none yet */
 	sem_t go_on;           /* from here on it yields */
+	/* Not NULL: as soon as tasks wait at the worker's group, hold the worker again, until
+	 * this is open. */
+	struct gate *behind;
 	struct gate end;
 };
 
@@ -22,11 +25,20 @@ struct occupant {
 struct visitor {
 	struct skua_task task; /* first: a task is its visitor */
 	unsigned worker;
+	struct gate visited;
 };
 
 static struct skua_runtime *rt;
 static struct occupant occupants[WORKERS];
 static cpu_set_t before;
+
+static unsigned group_of(const struct occupant *it)
+{
+	/* Acquire: pairs with hold(). */
+	unsigned worker = atomic_load_acquire(&it->worker) - 1;
+
+	return rt->pool.groups->places[worker].group;
+}
 
 static enum skua_poll hold(struct skua_task *self)
 {
@@ -39,12 +51,17 @@ static enum skua_poll hold(struct skua_task *self)
 		while (sem_wait(&it->go_on) != 0)
 			;
 	}
+	if (it->behind && inject_group_visible(&rt->pool.inject[group_of(it)]))
+		gate_wait(it->behind);
 	return gate_is_open(&it->end) ? SKUA_DONE : SKUA_YIELD;
 }
 
 static enum skua_poll visit(struct skua_task *self)
 {
-	((struct visitor *)self)->worker = (unsigned)skua_worker_index(rt);
+	struct visitor *it = (struct visitor *)self;
+
+	it->worker = (unsigned)skua_worker_index(rt);
+	gate_open(&it->visited);
 	return SKUA_DONE;
 }
 
@@ -93,9 +110,19 @@ static struct occupant *occupant_elsewhere(void)
 	unsigned here = idle_group_here(&rt->pool.idle);
 
 	for (unsigned i = 0; i < WORKERS; i++) {
-		unsigned worker = atomic_load_acquire(&occupants[i].worker) - 1;
+		if (group_of(&occupants[i]) != here)
+			return &occupants[i];
+	}
+	fail();
+	return NULL;
+}
 
-		if (rt->pool.groups->places[worker].group != here)
+/* Return an occupant of another worker of the same group. */
+static struct occupant *occupant_beside(const struct occupant *it)
+{
+	for (unsigned i = 0; i < WORKERS; i++) {
+		if (&occupants[i] != it &&
+		    group_of(&occupants[i]) == group_of(it))
 			return &occupants[i];
 	}
 	fail();
@@ -157,6 +184,34 @@ TEST(urgent__own_group_is_held__idle_worker_elsewhere_takes_it)
 TEST(urgent__own_group_is_held__busy_worker_elsewhere_takes_it)
 {
 	visit_beside(true, true);
+}
+
+/* The worker that moves a late task to its own group wakes another one for it, as its own next
+ * poll may take long. */
+TEST(injected__moved_before_a_long_poll__another_worker_takes_it)
+{
+	struct visitor visitor = { .task = SKUA_TASK_INIT(visit) };
+	struct occupant *mover, *sleeper;
+	atomic_u64 *searching;
+
+	hold_all(0);
+	mover = occupant_elsewhere();
+	sleeper = occupant_beside(mover);
+	let_go(sleeper);
+	while (!idle_parked(&rt->pool.idle,
+			    atomic_load_acquire(&sleeper->worker) - 1))
+		sched_yield();
+	/* As if a worker of this group had been woken, and had no CPU: so the spawn wakes no
+	 * worker. */
+	searching = &rt->pool.idle.by_group[idle_group_here(&rt->pool.idle)]
+			     .searching;
+	atomic_fetch_add_relaxed(searching, 1);
+	spawn(rt, &visitor.task);
+	mover->behind = &visitor.visited;
+	sem_post(&mover->go_on);
+	join(&visitor.task);
+	atomic_fetch_sub_relaxed(searching, 1);
+	end_all();
 }
 
 /* The bound is that of all groups together, and nothing stays counted. */
