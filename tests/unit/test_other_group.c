@@ -9,6 +9,8 @@
 
 #define WORKERS (LLC_GROUP_WORKERS + 2)
 #define MAX     (WORKERS + 10)
+/* Each worker that wakes another one halves it. */
+#define MANY_TASKS 1000000u
 
 /* Occupies a worker. */
 struct occupant {
@@ -25,12 +27,37 @@ struct occupant {
 struct visitor {
 	struct skua_task task; /* first: a task is its visitor */
 	unsigned worker;
+	uint32_t told; /* the tasks that the worker was told of, halved */
 	struct gate visited;
 };
 
 static struct skua_runtime *rt;
 static struct occupant occupants[WORKERS];
 static cpu_set_t before;
+static atomic_u32 asleep; /* workers that have looked for work the last time */
+
+static void note_park(void *ctx, unsigned worker)
+{
+	(void)ctx;
+	(void)worker;
+	atomic_fetch_add_relaxed(&asleep, 1);
+}
+
+static void note_unpark(void *ctx, unsigned worker)
+{
+	(void)ctx;
+	(void)worker;
+	atomic_fetch_sub_relaxed(&asleep, 1);
+}
+
+static const struct skua_hooks hooks = { .worker_park = note_park,
+					 .worker_unpark = note_unpark };
+
+static void wait_until_asleep(unsigned count)
+{
+	while (atomic_load_relaxed(&asleep) != count)
+		sched_yield();
+}
 
 static unsigned group_of(const struct occupant *it)
 {
@@ -61,6 +88,7 @@ static enum skua_poll visit(struct skua_task *self)
 	struct visitor *it = (struct visitor *)self;
 
 	it->worker = (unsigned)skua_worker_index(rt);
+	it->told = rt->pool.workers[it->worker]->told;
 	gate_open(&it->visited);
 	return SKUA_DONE;
 }
@@ -76,7 +104,9 @@ static struct skua_stats stats_now(void)
 /* Hold all workers. */
 static void hold_all(uint32_t max_queued)
 {
-	rt = RUNTIME(.workers = WORKERS, .max_queued = max_queued);
+	atomic_store_relaxed(&asleep, 0);
+	rt = RUNTIME(.workers = WORKERS, .max_queued = max_queued,
+		     .hooks = &hooks);
 	assert_true(rt->pool.groups->count > 1);
 	memset(occupants, 0, sizeof(occupants));
 	for (unsigned i = 0; i < WORKERS; i++) {
@@ -186,32 +216,59 @@ TEST(urgent__own_group_is_held__busy_worker_elsewhere_takes_it)
 	visit_beside(true, true);
 }
 
+/* As if a worker of a group had been woken, and had no CPU: a push there wakes no worker. */
+static void pretend_searcher(unsigned group)
+{
+	atomic_fetch_add_relaxed(&rt->pool.idle.by_group[group].searching, 1);
+}
+
+static void end_searcher(unsigned group)
+{
+	atomic_fetch_sub_relaxed(&rt->pool.idle.by_group[group].searching, 1);
+}
+
 /* The worker that moves a late task to its own group wakes another one for it, as its own next
  * poll may take long. */
 TEST(injected__moved_before_a_long_poll__another_worker_takes_it)
 {
 	struct visitor visitor = { .task = SKUA_TASK_INIT(visit) };
 	struct occupant *mover, *sleeper;
-	atomic_u64 *searching;
+	unsigned here;
 
 	hold_all(0);
 	mover = occupant_elsewhere();
 	sleeper = occupant_beside(mover);
 	let_go(sleeper);
-	while (!idle_parked(&rt->pool.idle,
-			    atomic_load_acquire(&sleeper->worker) - 1))
-		sched_yield();
-	/* As if a worker of this group had been woken, and had no CPU: so the spawn wakes no
-	 * worker. */
-	searching = &rt->pool.idle.by_group[idle_group_here(&rt->pool.idle)]
-			     .searching;
-	atomic_fetch_add_relaxed(searching, 1);
+	wait_until_asleep(1);
+	here = idle_group_here(&rt->pool.idle);
+	pretend_searcher(here);
 	spawn(rt, &visitor.task);
 	mover->behind = &visitor.visited;
 	sem_post(&mover->go_on);
 	join(&visitor.task);
-	atomic_fetch_sub_relaxed(searching, 1);
+	end_searcher(here);
 	end_all();
+}
+
+/* A waker that knows of many tasks tells the worker, which then looks for them in all groups. */
+TEST(idle_wake_for__many_tasks__woken_worker_was_told_of_them)
+{
+	struct visitor visitor = { .task = SKUA_TASK_INIT(visit) };
+	unsigned groups;
+
+	atomic_store_relaxed(&asleep, 0);
+	rt = RUNTIME(.workers = WORKERS, .hooks = &hooks);
+	groups = rt->pool.groups->count;
+	wait_until_asleep(WORKERS);
+	for (unsigned g = 0; g < groups; g++)
+		pretend_searcher(g);
+	spawn(rt, &visitor.task);
+	for (unsigned g = 0; g < groups; g++)
+		end_searcher(g);
+	idle_wake_for(&rt->pool.idle, 0, MANY_TASKS);
+	join(&visitor.task);
+	assert_in_range(visitor.told, IDLE_MANY, MANY_TASKS / 2);
+	destroy(rt);
 }
 
 /* The bound is that of all groups together, and nothing stays counted. */
