@@ -278,7 +278,7 @@ static int begin_attempt(struct attempts *it)
 	it->pending++;
 	code = kernel_connect(fd, (const struct sockaddr *)&address->socket,
 			      address->length);
-	/* The queue of a Unix socket is full. -EAGAIN would mean something else. */
+	/* The kernel lacks something for the route. -EAGAIN would mean something else. */
 	if (code == -EAGAIN)
 		code = -ECONNREFUSED;
 	if (code == 0)
@@ -391,6 +391,37 @@ static int find_addresses(struct skua_runtime *rt, struct attempts *it,
 	return 0;
 }
 
+static int refuse_dial(struct skua_error *err, int code, const char *text)
+{
+	return error_set(err, code, "address \"%.50s\": %s", text,
+			 strerror(-code));
+}
+
+/* skua_io_connect() waits for room in the queue of the listener. */
+static int dial_unix(struct skua_runtime *rt,
+		     const struct socket_address *address, const char *text,
+		     struct skua_io *out, uint64_t deadline_ns,
+		     struct skua_error *err)
+{
+	int fd = socket_open(AF_UNIX);
+	struct skua_io io;
+	int code;
+
+	if (fd < 0)
+		return refuse_dial(err, fd, text);
+	code = hand_over(rt, fd, 0, text, &io, err);
+	if (code)
+		return code;
+	code = skua_io_connect(io, (const struct sockaddr *)&address->socket,
+			       address->length, deadline_ns);
+	if (!code) {
+		*out = io;
+		return 0;
+	}
+	skua_io_close(io);
+	return refuse_dial(err, code, text);
+}
+
 int skua_dial(struct skua_runtime *rt, const char *text, unsigned flags,
 	      struct skua_io *out, uint64_t deadline_ns, struct skua_error *err)
 {
@@ -409,15 +440,16 @@ int skua_dial(struct skua_runtime *rt, const char *text, unsigned flags,
 		code = error_set(err, -EDEADLK,
 				 "called in a poll or a job; call it in a "
 				 "fiber or an outside thread");
-	if (!code)
-		code = find_addresses(rt, &attempts, &address, deadline_ns,
-				      err);
+	if (code)
+		return code;
+	if (address.at.socket.ss_family == AF_UNIX)
+		return dial_unix(rt, &address.at, text, out, deadline_ns, err);
+	code = find_addresses(rt, &attempts, &address, deadline_ns, err);
 	if (code)
 		return code;
 	fd = connect_any(rt, &attempts, deadline_ns);
 	if (fd < 0)
-		return error_set(err, fd, "address \"%.50s\": %s", text,
-				 strerror(-fd));
+		return refuse_dial(err, fd, text);
 	return hand_over(rt, fd, flags, text, out, err);
 }
 

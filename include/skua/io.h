@@ -552,7 +552,8 @@ SKUA_API int skua_listen(struct skua_runtime *rt, const char *address,
  * of the threads. A lookup that has begun is waited for, whatever the deadline. Then it
  * connects to up to 16 addresses of the name, IPv6 and IPv4 in turn, each time after
  * 250 ms or when an attempt has failed. The first one that answers is used, and the others
- * are closed.
+ * are closed. If the queue of a Unix socket is full, the call tries again as
+ * skua_io_connect() does.
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until the call
  * succeeds or gives up. Allocates: as skua_io_attach(); a lookup allocates with malloc().

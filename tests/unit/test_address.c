@@ -365,6 +365,46 @@ TEST(dial__unix__connected)
 	destroy(rt);
 }
 
+/* The queue of the listener is full, and no event says when it has room. */
+TEST(dial__queue_of_a_unix_socket_full__waits)
+{
+	struct belongings before = belongings();
+	struct skua_runtime *rt = runtime_new(1, 0);
+	struct dial dial = { .rt = rt };
+	struct user user = { .number = 0 };
+	struct skua_io listener, queued[2], io;
+
+	snprintf(dial.address, sizeof(dial.address),
+		 "unix:@skua-test-address-%d", getpid());
+	assert_int_equal(skua_listen(rt, dial.address, 1, 0, &listener, NULL),
+			 0);
+	for (unsigned i = 0; i < COUNT_OF(queued); i++)
+		assert_int_equal(skua_dial(rt, dial.address, 0, &queued[i],
+					   SKUA_FOREVER_NS, NULL),
+				 0);
+	dial.deadline_ns = skua_now_ns() + 2000000;
+	assert_int_equal(user_run(rt, false, dial_it, &dial), -ETIMEDOUT);
+	assert_int_equal(dial.err.code, -ETIMEDOUT);
+	dial.deadline_ns = SKUA_FOREVER_NS;
+	user_start(&user, rt, true, dial_it, &dial);
+	wait_until_waiting(&user.fiber.task);
+	assert_int_equal(skua_task_cancel(&user.fiber.task), 0);
+	assert_int_equal(user_end(&user), -ECANCELED);
+	user_start(&user, rt, true, dial_it, &dial);
+	wait_until_waiting(&user.fiber.task);
+	for (unsigned i = 0; i < COUNT_OF(queued); i++) {
+		assert_int_equal(skua_io_accept(listener, &io, NULL, NULL,
+						SKUA_FOREVER_NS),
+				 0);
+		skua_io_close(io);
+		skua_io_close(queued[i]);
+	}
+	assert_int_equal(user_end(&user), 0);
+	expect_connected(listener, dial.io);
+	skua_io_close(listener);
+	end(rt, before);
+}
+
 /* A port of loopback at which nothing listens: it is bound, and not used. */
 static int refusing_port(uint16_t *port)
 {
