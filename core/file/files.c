@@ -300,13 +300,20 @@ bool files_declined(const struct skua_file_op *op)
 
 /* ---- without a ring -------------------------------------------------------------- */
 
+/* Does a short read leave the file as it was, so that another one may follow? */
+static bool may_try(const struct skua_file_op *op)
+{
+	return op->kind == FILE_READ && op->size <= TRY_BYTES &&
+	       op->offset != SKUA_FILE_POSITION;
+}
+
 bool files_try(struct skua_file_op *op)
 {
 	struct iovec vector = { op->buffer, op->size };
 	int saved = errno;
 	ssize_t done;
 
-	if (op->kind != FILE_READ || op->size > TRY_BYTES)
+	if (!may_try(op))
 		return false;
 	done = preadv2(op->fd, &vector, 1, op->offset, RWF_NOWAIT);
 	errno = saved;

@@ -5,7 +5,8 @@
  * Reading and writing a file blocks the thread, and files cannot be waited for as sockets
  * can (skua/io.h). These calls hand an operation to io_uring where the kernel permits it,
  * and otherwise to the blocking pool (skua/blocking.h); the runtime logs which at the first
- * operation. A short read of data that the kernel has in memory is done at once.
+ * operation. A short read of data that the kernel has in memory is done at once, unless it
+ * is at the position of the file.
  *
  * The kernel uses the buffer during an operation, and a call returns only when the kernel
  * no longer does. With a deadline or a cancel (skua/wait.h), a call therefore asks the

@@ -114,7 +114,12 @@ static int use_all(struct user *it)
 			   forever) != 7 ||
 	    skua_file_read(f->rt, fd, f->copy, 7, SKUA_FILE_POSITION,
 			   forever) != 7 ||
-	    memcmp(f->data + 7, f->copy, 7) != 0)
+	    memcmp(f->data + 7, f->copy, 7) != 0 ||
+	    lseek(fd, BYTES, SEEK_SET) != BYTES ||
+	    skua_file_read(f->rt, fd, f->copy, 100, SKUA_FILE_POSITION,
+			   forever) != 10 ||
+	    skua_file_read(f->rt, fd, f->copy, 100, SKUA_FILE_POSITION,
+			   forever) != 0)
 		return -EBADMSG;
 	if (skua_file_close(f->rt, fd, forever) != 0 ||
 	    skua_file_read(f->rt, fd, f->copy, 1, 0, forever) != -EBADF)
