@@ -173,6 +173,16 @@ int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 	return w->error;
 }
 
+int trace_write_gap(struct trace_writer *w, uint32_t stream, uint64_t first,
+		    uint64_t count)
+{
+	struct trace_events head = { .first = first, .stream = stream };
+
+	put_chunk(w, TRACE_EVENTS, &head, sizeof(head), NULL, 0);
+	head.first += count;
+	return put_chunk(w, TRACE_EVENTS, &head, sizeof(head), NULL, 0);
+}
+
 int trace_write_before(struct trace_writer *w,
 		       const struct trace_before *before)
 {

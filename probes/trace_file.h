@@ -114,8 +114,8 @@ struct trace_name {
 };
 
 /* Events are numbered from the begin of the stream. If the numbers of two chunks of a
- * stream leave a gap, the events in it are lost. An event of kind EVENT_NONE is lost,
- * too. */
+ * stream leave a gap, the events in it are lost; a chunk may have no events, and just bound
+ * a gap. An event of kind EVENT_NONE is lost, too. */
 struct trace_events {
 	uint64_t first; /* the number of the first */
 	uint32_t stream;
@@ -225,6 +225,11 @@ int trace_write_name(struct trace_writer *w, enum trace_name_of of,
 /* trace_write_events - write @count events of a stream; @first: the number of the first */
 int trace_write_events(struct trace_writer *w, uint32_t stream, uint64_t first,
 		       const struct event *events, uint32_t count);
+
+/* trace_write_gap - write that @count events of a stream are lost; @first: the number of the
+ * first. Needed only where no events come before the gap, or after it */
+int trace_write_gap(struct trace_writer *w, uint32_t stream, uint64_t first,
+		    uint64_t count);
 int trace_write_before(struct trace_writer *w,
 		       const struct trace_before *before);
 int trace_write_call(struct trace_writer *w, const struct trace_call *call);

@@ -8,6 +8,7 @@
 
 #include "bpf/cli/args.h"
 #include "bpf/cli/outfile.h"
+#include "bpf/cli/saturated.h"
 #include "bpf/recording/trace_sinks.h"
 #include "bpf/verbs.h"
 
@@ -105,7 +106,8 @@ static void remark(const struct trace_part *part)
 		fprintf(stderr,
 			"skua export: %s: %" PRIu64 " of %" PRIu64
 			" events were lost\n",
-			part->path, about->lost, about->lost + about->events);
+			part->path, about->lost,
+			add_saturated(about->lost, about->events));
 	if (part->moved)
 		fprintf(stderr,
 			"skua export: %s: it is not known to be of the same "

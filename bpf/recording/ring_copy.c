@@ -33,6 +33,39 @@ static uint64_t take_complete(struct rings *r, const struct ring_words *words,
 	return count;
 }
 
+/* The next @count events are lost. There may be no event before or after them. */
+static int lose(struct rings *r, struct ring *ring, uint64_t count)
+{
+	int code = trace_write_gap(r->writer, ring->what.stream.id, ring->next,
+				   count);
+
+	if (code)
+		return code;
+	ring->what.lost += count;
+	ring->next += count;
+	return 0;
+}
+
+/* Write the next @count events. Of these, the incomplete ones are lost. */
+static int write_some(struct rings *r, struct ring *ring,
+		      const struct event *events, uint64_t count)
+{
+	int code = ring_write_names(r, ring, events, count);
+	uint64_t lost = 0;
+
+	if (code == 0)
+		code = trace_write_events(r->writer, ring->what.stream.id,
+					  ring->next, events, (uint32_t)count);
+	if (code)
+		return code;
+	for (uint64_t i = 0; i < count; i++)
+		lost += events[i].kind == EVENT_NONE;
+	ring->what.lost += lost;
+	ring->what.written += count - lost;
+	ring->next += count;
+	return 0;
+}
+
 /* Copy some events from ring->next on. @done: receives how many were handled,
  * lost ones included. */
 static int copy_some(struct rings *r, struct ring *ring,
@@ -59,16 +92,11 @@ static int copy_some(struct rings *r, struct ring *ring,
 		count = take_complete(r, words, ring->next, count, last);
 	if (skip > count)
 		skip = count;
-	code = ring_write_names(r, ring, r->events + skip, count - skip);
-	if (code == 0)
-		code = trace_write_events(r->writer, ring->what.stream.id,
-					  ring->next + skip, r->events + skip,
-					  (uint32_t)(count - skip));
-	ring->what.lost += skip;
-	ring->what.written += count - skip;
-	ring->next += count;
 	*done = count;
-	return code;
+	if (skip > 0)
+		code = lose(r, ring, skip);
+	return code ? code
+		    : write_some(r, ring, r->events + skip, count - skip);
 }
 
 uint64_t ring_first_wanted(const struct rings *r, const struct ring *ring,
@@ -86,19 +114,18 @@ int ring_copy(struct rings *r, struct ring *ring, bool last, double *fullest)
 
 	if (code)
 		return code;
-	if (!ring->begun || words.head < ring->next) {
-		ring->next = ring->begun ? words.head
-					 : ring_first_wanted(r, ring, &words);
-		ring->begun = true;
-	}
+	if (!ring->begun)
+		ring->next = ring_first_wanted(r, ring, &words);
+	ring->begun = true;
+	/* A reader of the file would drop events with the same numbers again. */
+	if (words.head < ring->next)
+		return 0;
 	full = (double)(words.head - ring->next) / (double)words.events;
 	if (full > *fullest)
 		*fullest = full;
 	first = ring_first_whole(&words, words.head);
-	if (first > ring->next) {
-		ring->what.lost += first - ring->next;
-		ring->next = first;
-	}
+	if (first > ring->next)
+		code = lose(r, ring, first - ring->next);
 	while (code == 0 && done > 0 && ring->next < words.head) {
 		code = rings_check_stop(r);
 		if (code == 0)

@@ -24,7 +24,8 @@ struct rings;
  * struct rings_stream - the result of copying a stream
  * @stream: as in the file
  * @written: number of events written
- * @lost: number of events overwritten before they were read
+ * @lost: number of events overwritten before they were read, or never completed. A reader of
+ *        the file counts as many of both
  * @error: why there is no ring, as -errno; 0: there is a ring, or none was needed;
  *         -EILSEQ: the process describes an impossible ring
  * @bad_events, @bad_address: with -EILSEQ, the impossible description

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bpf/cli/grow.h"
+#include "bpf/cli/saturated.h"
 #include "bpf/recording/trace_parts.h"
 
 /* skua record writes at most this many names. */
@@ -169,18 +170,22 @@ static int take_clocks(struct trace *t, struct trace_track *s,
 	return 0;
 }
 
+/* @segment: if it has no events, it just bounds a gap. */
 static int add_segment(struct trace *t, struct trace_track *s,
 		       const struct trace_segment *segment)
 {
-	if (s->segment_count > 0) {
-		const struct trace_segment *last =
-			&s->segments[s->segment_count - 1];
+	uint64_t gap = s->begun ? segment->first - s->expected : 0;
 
-		/* The segment is a duplicate, or out of order. */
-		if (segment->first < trace_behind(last))
-			return 0;
-		s->what.lost += segment->first - trace_behind(last);
-	}
+	/* The segment is a duplicate, or out of order. */
+	if (s->begun && segment->first < s->expected)
+		return 0;
+	s->begun = true;
+	s->expected = trace_behind(segment);
+	s->what.lost += gap;
+	if (s->segment_count == 0)
+		s->lost += gap;
+	if (segment->count == 0)
+		return 0;
 	if (!grow(&s->segments, sizeof(*s->segments), s->segment_count,
 		  &s->segment_room))
 		return -ENOMEM;
@@ -202,7 +207,7 @@ static int take_events(struct trace *t, uint64_t at, uint32_t bytes)
 	if (head.count > room)
 		head.count = (uint32_t)room;
 	source = find_source(t, head.stream);
-	if (code || !source || head.count == 0 ||
+	if (code || !source || bytes < sizeof(head) ||
 	    head.first > UINT64_MAX - head.count)
 		return code;
 	segment = (struct trace_segment){ at + sizeof(head), head.first,
@@ -402,7 +407,7 @@ static int load(struct trace *t, struct skua_error *err)
 		const struct trace_source *what = &t->sources[i].what;
 
 		t->about.events += what->events;
-		t->about.lost += what->lost;
+		t->about.lost = add_saturated(t->about.lost, what->lost);
 		t->several |= what->stream.runtime !=
 			      t->sources[0].what.stream.runtime;
 	}

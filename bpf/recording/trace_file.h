@@ -44,7 +44,7 @@ struct trace_about {
 
 /* A stream. @before: the poll that had begun before the recording; its until_ns
  * is 0 if there is none. @thread: its tid; 0 if other streams have the same.
- * @lost: the number of events lost between the others. */
+ * @lost: the number of events lost before, between and after the others. */
 struct trace_source {
 	struct trace_stream stream;
 	struct trace_before before;

@@ -21,6 +21,9 @@ struct trace_track {
 	struct trace_segment *segments;
 	size_t segment_count, segment_room;
 	struct trace_clock clock;
+	bool begun; /* expected is valid */
+	uint64_t
+		expected; /* number of the next event, unless events are lost */
 
 	/* The position of the merge. */
 	size_t segment;

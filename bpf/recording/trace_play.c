@@ -13,6 +13,11 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Begin a track at its first event, or at the end if it has none. If the worker
  * was in a poll when the recording began, draw its beginning; the event of its
  * end may still follow. */
@@ -62,9 +67,13 @@ static void on_lost(struct player *p, const struct trace_event *e)
 		p->gaps--;
 		track->gap = false;
 	}
+	/* The poll from before may have ended in the gap. */
+	if (!track->started)
+		end_before(p, e->source, e->ns);
 	mark_say_number(&mark, "events", e->lost);
 	if (track->slices.last_ns > 0)
-		mark.ns = mark.end_ns = track->slices.last_ns;
+		mark.ns = later(track->slices.last_ns, track->slices.floor_ns);
+	mark.end_ns = mark.ns;
 	slices_instant(&track->slices, &mark);
 }
 

@@ -219,7 +219,8 @@ static double copy(bool last)
 	return fullest;
 }
 
-/* The file has the events of a source: each of @what says its number. */
+/* The file has the events of a source: each of @what says its number. It counts as many as
+ * the copy does. */
 static void has(unsigned source, const char *what)
 {
 	char path[32], text[256] = "";
@@ -229,6 +230,12 @@ static void has(unsigned source, const char *what)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", process.fd);
 	assert_int_equal(trace_open(&trace, path, &err), 0);
+	for (unsigned i = 0; i < trace_sources(trace); i++) {
+		assert_int_equal(trace_source(trace, i)->events,
+				 rings_stream(process.rings, i)->written);
+		assert_int_equal(trace_source(trace, i)->lost,
+				 rings_stream(process.rings, i)->lost);
+	}
 	while (trace_next(trace, &event))
 		if (event.source == source)
 			snprintf(text + strlen(text),
@@ -403,8 +410,31 @@ TEST(copy__overwritten_meanwhile__left_out)
 	process.meanwhile = work_once;
 	copy(false);
 	copy(false);
-	has(0, "3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 ");
+	has(0, "lost 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 ");
 	assert_int_equal(rings_stream(process.rings, 0)->lost, 3);
+}
+
+static void work_round(void)
+{
+	process.meanwhile = NULL;
+	work(2 * EVENTS);
+}
+
+TEST(copy__all_overwritten__are_lost_without_an_event)
+{
+	open_rings();
+	work(12);
+	process.meanwhile = work_round;
+	copy(false);
+	has(0, "");
+	assert_int_equal(rings_stream(process.rings, 0)->lost, 12);
+	copy(false);
+	assert_int_equal(rings_stream(process.rings, 0)->lost, 29);
+	process.meanwhile = work_round;
+	work(1);
+	copy(false);
+	assert_int_equal(rings_stream(process.rings, 0)->lost, 30);
+	has(0, "lost 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 ");
 }
 
 TEST(copy__ring_comes_later__from_its_first)
@@ -665,7 +695,7 @@ TEST(copy__shared_and_old__is_not_taken)
 	for (unsigned i = 1; i <= EVENTS / 2; i++)
 		share(EVENTS + i, true);
 	copy(false);
-	has(1, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 "
+	has(1, "lost 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 "
 	       "lost 17 18 19 20 21 22 23 24 ");
 }
 

@@ -191,6 +191,35 @@ TEST(next__numbers_are_missing__are_lost)
 	trace_close(trace);
 }
 
+/* A gap without events before or after it is in the file, too. */
+TEST(next__gaps_at_the_ends__are_lost)
+{
+	struct file *f = *state;
+	struct trace_event event;
+	struct trace *trace;
+
+	assert_int_equal(trace_write_gap(&f->writer, 0, 1000, 5), 0);
+	f->first = 1005;
+	clock_at(f, 100);
+	put(f, 0);
+	assert_int_equal(trace_write_gap(&f->writer, 0, 1006, 3), 0);
+	assert_int_equal(trace_write_gap(&f->writer, 0, 1000, 9), 0);
+	assert_int_equal(trace_write_gap(&f->writer, 1, 0, UINT64_MAX), 0);
+	assert_int_equal(trace_write_gap(&f->writer, 1, 0, UINT64_MAX), 0);
+	assert_int_equal(trace_write_gap(&f->writer, 70000, 0, 1), 0);
+	trace = open_trace(f);
+	assert_int_equal(trace_source(trace, 0)->lost, 8);
+	assert_int_equal(trace_source(trace, 0)->events, 1);
+	assert_true(trace_source(trace, 1)->lost == UINT64_MAX);
+	assert_int_equal(trace_source(trace, 1)->events, 0);
+	assert_true(trace_about(trace)->lost == UINT64_MAX);
+	assert_true(trace_next(trace, &event));
+	assert_true(!event.gap && event.lost == 5);
+	assert_false(trace_next(trace, &event));
+	assert_int_equal(trace_failed(trace), 0);
+	trace_close(trace);
+}
+
 TEST(name__control_characters__are_replaced)
 {
 	struct file *f = *state;
@@ -425,6 +454,29 @@ TEST(play__unpark_alone__has_slept_as_it_says)
 		 "0 - parked 501?\n"
 		 "0 + some 600\n"
 		 "0 - some 610\n");
+}
+
+/* The poll from before may have ended in the gap: it ends where it was last seen. */
+TEST(play__events_lost_before_the_first__a_poll_from_before_ends)
+{
+	struct file *f = *state;
+
+	before(f, 0, 50, 90);
+	assert_int_equal(trace_write_gap(&f->writer, 0, 3, 4), 0);
+	f->first = 7;
+	clock_at(f, 100);
+	note(f, 110, EVENT_END, TASK + 1, SKUA_DONE, 0);
+	note(f, 120, EVENT_BEGIN, TASK + 1, EVENT_NAME_TYPE, 0);
+	note(f, 130, EVENT_END, TASK + 1, 0, 0);
+	clock_at(f, 1000);
+	put(f, 0);
+	draws(f, "0 + some 50?\n"
+		 "0 - some 90?\n"
+		 "0 ! events lost 90\n"
+		 "0 + a poll 99?\n"
+		 "0 - a poll 110?\n"
+		 "0 + some 120\n"
+		 "0 - some 130\n");
 }
 
 /* A task that was ready before some are missing may have been polled meanwhile. */
