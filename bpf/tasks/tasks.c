@@ -236,50 +236,10 @@ static int add_waits(struct target *target, struct tasks *tasks)
 	return code;
 }
 
-/* ---- labels ---------------------------------------------------------------- */
-
-/* Read the label of a fiber; 0 if the task is no fiber. */
-static uint64_t fiber_label(struct target *target,
-			    const struct target_runtime *runtime, uint64_t task)
+static void free_tasks(struct tasks *tasks)
 {
-	uint32_t flags = 0;
-	uint64_t label = 0;
-
-	if (!runtime->fiber_label || !runtime->task_flags ||
-	    target_read(target, task + runtime->task_flags, &flags,
-			sizeof(flags)) != 0 ||
-	    !(flags & AREA_TASK_FIBER) ||
-	    target_read(target, task + runtime->fiber_label, &label,
-			sizeof(label)) != 0)
-		return 0;
-	return label;
-}
-
-/* A task that is no fiber has a label only in a poll, which its worker shows. */
-static void label_polled(struct target *target,
-			 const struct target_runtime *runtime,
-			 struct tasks *tasks)
-{
-	for (uint32_t w = 0; w < runtime->area.worker_count; w++) {
-		struct target_now now = { 0 };
-
-		if (target_look(target, runtime, w, &now) != 0 || !now.label)
-			continue;
-		for (unsigned i = 0; i < tasks->count; i++)
-			if (tasks->list[i].task == now.task &&
-			    tasks->list[i].state == AREA_TASK_POLLED)
-				*tasks_label(&tasks->list[i]) = now.label;
-	}
-}
-
-static void add_labels(struct target *target,
-		       const struct target_runtime *runtime,
-		       struct tasks *tasks)
-{
-	for (unsigned i = 0; i < tasks->count; i++)
-		*tasks_label(&tasks->list[i]) =
-			fiber_label(target, runtime, tasks->list[i].task);
-	label_polled(target, runtime, tasks);
+	free(tasks->list);
+	free(tasks->labels);
 }
 
 static int read_tasks(struct target *target,
@@ -288,7 +248,7 @@ static int read_tasks(struct target *target,
 	struct target_snapshot snapshot = { .workers = NULL };
 	struct reader reader = { .target = target };
 
-	*out = (struct tasks){ .list = NULL };
+	*out = (struct tasks){ .runtime = runtime->address };
 	/* Also checks that the runtime still exists. */
 	reader.code = target_take_snapshot(target, runtime, &snapshot);
 	out->at_ns = snapshot.at_ns;
@@ -297,15 +257,13 @@ static int read_tasks(struct target *target,
 	if (!reader.code)
 		read_counts(&reader, runtime, out);
 	read_table(&reader, runtime, out);
-	if (!reader.code) {
-		add_labels(target, runtime, out);
+	if (!reader.code)
+		reader.code = tasks_read_labels(target, runtime, out);
+	if (!reader.code)
 		reader.code = add_waits(target, out);
-	}
 	target_free_snapshot(&snapshot);
-	if (reader.code) {
-		free(out->list);
-		out->list = NULL;
-	}
+	if (reader.code)
+		free_tasks(out);
 	return reader.code;
 }
 
@@ -323,7 +281,7 @@ static int show_runtime(struct target *target, unsigned i,
 		tasks_text(target, &tasks, options->each);
 	else if (!tasks_json(target, &tasks))
 		code = -ENOMEM;
-	free(tasks.list);
+	free_tasks(&tasks);
 	return code;
 }
 

@@ -15,9 +15,9 @@
  * the values of enum area_wait. The address of the object is in what. */
 #define TASKS_WAIT_KIND UINT64_C(1000)
 
-/* tasks_label - return the word that has the address of the label of a task of a list; 0: the
- * task has no label, or it is not known. The table of the process has no such word, so this
- * uses a reserved one of the copy */
+/* tasks_label - return the word that has the number of the label of a task of a list, from 1;
+ * 0: the task has no label, or it is not known. The table of the process has no such word, so
+ * this uses a reserved one of the copy */
 static inline uint64_t *tasks_label(struct area_task *task)
 {
 	return &task->reserved[0];
@@ -25,14 +25,18 @@ static inline uint64_t *tasks_label(struct area_task *task)
 
 /**
  * struct tasks - the tasks of a runtime at one moment
+ * @runtime: its address
  * @at_ns: that moment, by CLOCK_MONOTONIC
  * @live: tasks spawned and not done; exact if no task is polled during the read
  * @queued: tasks in all queues
  * @tracked: whether the process keeps a table of tasks
  * @left_out: spawned tasks for which the table had no room
  * @list: the @count slots in use; the caller frees it with free()
+ * @labels: the texts of all labels, in their order: label 1 is the first; the caller frees it
+ *          with free()
  */
 struct tasks {
+	uint64_t runtime;
 	uint64_t at_ns;
 	uint64_t live;
 	uint64_t queued;
@@ -40,7 +44,14 @@ struct tasks {
 	uint64_t left_out;
 	struct area_task *list;
 	unsigned count;
+	char (*labels)[TARGET_NAME];
 };
+
+/* tasks_read_labels - set the label of each task, and @labels. Equal texts have one number.
+ * Return: 0; -ENOMEM */
+int tasks_read_labels(struct target *target,
+		      const struct target_runtime *runtime,
+		      struct tasks *tasks);
 
 /* tasks_doing - describe what a task does or waits for, in a few words */
 const char *tasks_doing(const struct area_task *task);

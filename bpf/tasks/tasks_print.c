@@ -9,7 +9,6 @@
 #include "bpf/cli/json.h"
 #include "bpf/cli/sorted.h"
 #include "bpf/cli/table.h"
-#include "bpf/target/target_text.h"
 #include "bpf/target/wait_kind.h"
 #include "bpf/tasks/tasks.h"
 
@@ -67,17 +66,26 @@ static uint64_t label_of(const struct area_task *task)
 	return *tasks_label((struct area_task *)(uintptr_t)task);
 }
 
+/* Return the text of the label of a task; NULL: it has none. */
+static const char *label_text(const struct tasks *tasks,
+			      const struct area_task *task)
+{
+	uint64_t label = label_of(task);
+
+	return label ? tasks->labels[label - 1] : NULL;
+}
+
 /* Write the type and the label of a task, as "serve (keys)", to @text. */
 #define NAME_TEXT (2 * TARGET_NAME + 4)
-static void name_task(struct target *target, const struct area_task *task,
-		      char *text)
+static void name_task(struct target *target, const struct tasks *tasks,
+		      const struct area_task *task, char *text)
 {
-	char name[TARGET_NAME], label[TARGET_NAME];
+	const char *label = label_text(tasks, task);
+	char name[TARGET_NAME];
 
 	target_name(target, task->type, task->poll, name);
-	target_text(target, label_of(task), label);
-	snprintf(text, NAME_TEXT, "%s%s%s%s", name, label[0] ? " (" : "", label,
-		 label[0] ? ")" : "");
+	snprintf(text, NAME_TEXT, "%s%s%s%s", name, label ? " (" : "",
+		 label ? label : "", label ? ")" : "");
 }
 
 /* Sort tasks of the same kind next to each other, those longest in their state
@@ -120,7 +128,7 @@ static void print_kinds(struct target *target, const struct tasks *tasks)
 		for (end = i + 1;
 		     end < tasks->count && same_kind(first, &tasks->list[end]);)
 			end++;
-		name_task(target, first, name);
+		name_task(target, tasks, first, name);
 		printf("%8u  %-28s %-30s %12.1f\n", end - i, name,
 		       tasks_doing(first), seconds(tasks, first->since_ns));
 	}
@@ -149,7 +157,7 @@ static void print_each(struct target *target, const struct tasks *tasks)
 		const struct area_task *task = &tasks->list[i];
 		char name[NAME_TEXT], place[TARGET_NAME], what[32] = "-";
 
-		name_task(target, task, name);
+		name_task(target, tasks, task, name);
 		/* The caller is a return address; the call is before it. */
 		target_symbol(target, task->caller - 1, place);
 		if (waited_for(task) && task->wait == AREA_WAIT_TIMER)
@@ -166,6 +174,9 @@ static void print_each(struct target *target, const struct tasks *tasks)
 
 void tasks_text(struct target *target, const struct tasks *tasks, bool each)
 {
+	if (target_runtimes(target) > 1)
+		printf("runtime 0x%" PRIx64 " of %u: ", tasks->runtime,
+		       target_runtimes(target));
 	printf("%" PRIu64 " task%s spawned and not done, %" PRIu64
 	       " in queues\n",
 	       tasks->live, tasks->live == 1 ? " is" : "s are", tasks->queued);
@@ -189,7 +200,7 @@ void tasks_text(struct target *target, const struct tasks *tasks, bool each)
 static json_t *task_json(struct target *target, const struct tasks *tasks,
 			 const struct area_task *task)
 {
-	char name[TARGET_NAME], place[TARGET_NAME], label[TARGET_NAME];
+	char name[TARGET_NAME], place[TARGET_NAME];
 	uint64_t age_ns = tasks->at_ns > task->spawned_ns
 				  ? tasks->at_ns - task->spawned_ns
 				  : 0;
@@ -199,10 +210,9 @@ static json_t *task_json(struct target *target, const struct tasks *tasks,
 
 	target_name(target, task->type, task->poll, name);
 	target_symbol(target, task->caller - 1, place);
-	target_text(target, label_of(task), label);
 	return json_pack("{s:o, s:s, s:s?, s:s, s:o, s:o, s:o, s:o, s:s}",
 			 "task", json_count(task->task), "type", name, "label",
-			 label[0] ? label : NULL, "state", tasks_doing(task),
+			 label_text(tasks, task), "state", tasks_doing(task),
 			 "age_ns", json_count(age_ns), "state_ns",
 			 json_count(state_ns), "waits_for",
 			 json_count(waited_for(task)), "wakers",
@@ -216,10 +226,11 @@ bool tasks_json(struct target *target, const struct tasks *tasks)
 	for (unsigned i = 0; i < tasks->count; i++)
 		json_array_append_new(
 			array, task_json(target, tasks, &tasks->list[i]));
-	object = json_pack(
-		"{s:i, s:o, s:o, s:b, s:o, s:o}", "pid",
-		(int)target_pid(target), "live", json_count(tasks->live),
-		"queued", json_count(tasks->queued), "tracked", tasks->tracked,
-		"left_out", json_count(tasks->left_out), "tasks", array);
+	object = json_pack("{s:i, s:o, s:o, s:b, s:o, s:o, s:o}", "pid",
+			   (int)target_pid(target), "live",
+			   json_count(tasks->live), "queued",
+			   json_count(tasks->queued), "tracked", tasks->tracked,
+			   "left_out", json_count(tasks->left_out), "tasks",
+			   array, "runtime", json_count(tasks->runtime));
 	return json_print(stdout, object, 0);
 }

@@ -136,10 +136,39 @@ has_label 'serve (get) ' fiber
 has_label 'serve_poll (get) ' poll
 has_label 'serve_stale  ' stale
 
+# Equal labels at several addresses have one line, in each of several runtimes, which are named.
+mkfifo "$scratch/label"
+SKUA_TRACK_TASKS=1 "$(built tests/programs/labelled)" equal <"$scratch/label" &
+pid=$!
+exec {drop}>"$scratch/label"
+runtimes_rest()
+{
+	run tasks -p "$pid"
+	[[ $(grep -c '4  rest (get) ' "$scratch/out") == 2 ]]
+}
+for ((i = 0; i < 200; i++)); do
+	runtimes_rest && break
+	sleep 0.05
+done
+expect 'equal labels' runtimes_rest
+expect 'equal labels' test 2 = "$(grep -c '2  rest (put) ' "$scratch/out")"
+expect 'equal labels' test 4 = "$(grep -c ' rest (' "$scratch/out")"
+expect 'two runtimes' test 2 = \
+	"$(grep -oE '^runtime 0x[0-9a-f]+ of 2: 6 tasks are ' "$scratch/out" |
+		sort -u | wc -l)"
+run tasks --json -p "$pid"
+expect 'two runtimes' test 2 = \
+	"$(grep -oE '"runtime":[1-9][0-9]*' "$scratch/out" | sort -u | wc -l)"
+expect 'labels' test 8 = "$(grep -o '"label":"get"' "$scratch/out" | wc -l)"
+exec {drop}>&-
+rm "$scratch/label"
+wait "$pid"
+
 # Without the table: the number, and what to do; the log says that too.
 "$hangs" leak 2>"$scratch/log" &
 pid=$!
 until_shown "$pid" '1 task is spawned and not done'
+expect 'one runtime' out_lacks 'runtime 0x'
 expect 'not tracked' out_has 'start the process with SKUA_TRACK_TASKS=1'
 for ((i = 0; i < 200; i++)); do
 	[[ -s $scratch/log ]] && break

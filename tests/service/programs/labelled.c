@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labelled.c [fiber | poll | stale] - a fiber with a label that keeps a worker busy, until a line or
- * the end of its standard input. poll: a poll task instead; stale: one that had a label only
- * in an earlier poll
+ * labelled.c [fiber | poll | stale | equal] - a fiber with a label that keeps a worker busy, until a
+ * line or the end of its standard input. poll: a poll task instead; stale: one that had a label
+ * only in an earlier poll; equal: two runtimes instead, and in each six fibers that wait, of
+ * which four have labels of the same text, and two have another, each at its own address
  */
 #include <skua/skua.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool running, stopping;
 
@@ -48,6 +51,42 @@ static enum skua_poll serve_stale(struct skua_task *self)
 	return SKUA_DONE;
 }
 
+struct resting {
+	struct skua_fiber fiber;
+	char label[8];
+};
+
+static void rest(struct skua_fiber *self)
+{
+	skua_task_set_label(((struct resting *)self)->label);
+	skua_sleep_until(SKUA_FOREVER_NS);
+}
+
+/* Two runtimes with fibers that wait; the process ends with them. */
+static void rest_in_two(void)
+{
+	static struct resting fibers[2][6];
+	struct skua_config config = SKUA_CONFIG_INIT;
+
+	config.workers = 1;
+	for (unsigned r = 0; r < 2; r++) {
+		struct skua_runtime *rt;
+
+		if (skua_runtime_create(&rt, &config, NULL))
+			exit(1);
+		for (unsigned i = 0; i < 6; i++) {
+			struct resting *it = &fibers[r][i];
+
+			strcpy(it->label, i == 1 || i == 3 ? "put" : "get");
+			if (skua_fiber_init(&it->fiber, rest, 0) ||
+			    skua_task_spawn(rt, &it->fiber.task))
+				exit(1);
+		}
+	}
+	getchar();
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	struct skua_config config = SKUA_CONFIG_INIT;
@@ -61,6 +100,8 @@ int main(int argc, char **argv)
 		task = &poll;
 	else if (argc > 1 && strcmp(argv[1], "stale") == 0)
 		task = &stale;
+	else if (argc > 1 && strcmp(argv[1], "equal") == 0)
+		rest_in_two();
 	config.workers = 2;
 	if (skua_runtime_create(&rt, &config, NULL) ||
 	    skua_fiber_init(&fiber, serve, 0) || skua_task_spawn(rt, task))
