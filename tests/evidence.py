@@ -197,8 +197,8 @@ ROWS = [
         "No lost wake-up: idle protocol, workers, sentinel, leader, pollers, a driven worker",
         "explorer, on core/'s code",
         r"model\.(((idle|apart|driver|driver_groups|driver_pollers|worker|sentinel|summons)"
-        r"(\.deep|\.large)?)|drive|drive_turns|"
-        r"idle_wakers|inject_group|parker|pollers|pool|spare|stall|stats|wait_sample|timers|work_map)",
+        r"(\.deep|\.large)?)|drive|drive_turns|idle_wakers|inject_group|parker|pollers|pool|spare|"
+        r"stall|stats|wait_sample|timers|work_map)",
         explored,
     ),
     (
