@@ -417,20 +417,22 @@ int skua_group_wait_until(struct skua_group *group, uint64_t deadline_ns)
 {
 	struct skua_fiber *fiber = await_fiber();
 	struct task_joiner joiner;
+	int code;
 
 	if (!group)
 		return -EINVAL;
 	if (!runtime_alive(group->runtime))
 		return -EOWNERDEAD;
-	/* There is nothing to wait for: any thread may do this. */
-	if (!group_wait_claim_ended(group)) {
+	/* If there is nothing to wait for, any thread may do this. */
+	code = group_wait_claim_ended(group);
+	if (code == 0) {
 		group_wait_end(group);
 		return 0;
 	}
 	if (fiber)
 		return wait_by_fiber(fiber, group, deadline_ns);
 	if (current_here())
-		return -EDEADLK;
+		return code == -EALREADY ? code : -EDEADLK;
 	if (!group_wait_claim(group))
 		return -EALREADY;
 	atomic_init(&joiner.done, 0);

@@ -285,6 +285,7 @@ TEST(group_wait__second_waiter__ealready)
 		sched_yield();
 	code = skua_group_wait(&group);
 	assert_int_equal(code, -EALREADY);
+	assert_int_equal(call_in_poll(rt, wait_in_poll, &group), -EALREADY);
 	assert_false(gate_is_open(&first.returned));
 	waiter_end(&member);
 	assert_int_equal(pthread_join(thread, NULL), 0);
