@@ -245,6 +245,34 @@ TEST(steal__no_memory_for_the_guard__job_stays_until_there_is)
 	destroy(rt);
 }
 
+static void count_call(struct skua_ctx ctx, void *arg)
+{
+	(void)ctx;
+	++*(unsigned *)arg;
+}
+
+/* The first refusal concerns the place among the workers. */
+TEST(run__no_memory_for_guards__alone_or_enomem)
+{
+	struct skua_runtime *rt = runtime_new(2, 0);
+	unsigned count = 0;
+
+	calls = 0;
+	fail_at = 1;
+	assert_int_equal(skua_run(rt, count_call, &count), 0);
+	fail_at = 0;
+	assert_string_equal(failed, "mprotect");
+	assert_int_equal(count, 1);
+	here = false;
+	atomic_store_relaxed(&only_here, 1);
+	assert_int_equal(skua_run(rt, count_call, &count), -ENOMEM);
+	assert_int_equal(count, 1);
+	atomic_store_relaxed(&only_here, 0);
+	assert_int_equal(skua_run(rt, count_call, &count), 0);
+	assert_int_equal(count, 2);
+	destroy(rt);
+}
+
 /* ---- futexes ---------------------------------------------------------------- */
 
 static atomic_u32 futex_waits;
