@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/poll.h>
@@ -97,6 +98,27 @@ static int check_arguments(struct skua_runtime *rt, int backlog, unsigned flags,
 	return 0;
 }
 
+/* Refuse an IPv6 address that the kernel would refuse without saying why. */
+static int check_ipv6(const struct io_address *address, bool remote,
+		      const char *text, struct skua_error *err)
+{
+	const struct sockaddr_in6 *at = (const void *)&address->at.socket;
+	const char *what = NULL;
+
+	if (at->sin6_family != AF_INET6)
+		return 0;
+	/* An IPv6 socket that listens takes no connections of IPv4. */
+	if (!remote && IN6_IS_ADDR_V4MAPPED(&at->sin6_addr))
+		what = "an IPv4 address in brackets";
+	else if (IN6_IS_ADDR_LINKLOCAL(&at->sin6_addr))
+		what = "a link-local address, which needs an interface";
+	if (!what)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "address \"%.50s\": %s; " IO_ADDRESS_ALLOWED, text,
+			 what, io_address_host(remote));
+}
+
 int skua_listen(struct skua_runtime *rt, const char *text, int backlog,
 		unsigned flags, struct skua_io *out, struct skua_error *err)
 {
@@ -106,6 +128,8 @@ int skua_listen(struct skua_runtime *rt, const char *text, int backlog,
 
 	if (!code)
 		code = io_address_parse(text, false, &address, err);
+	if (!code)
+		code = check_ipv6(&address, false, text, err);
 	if (code)
 		return code;
 	if (address.at.socket.ss_family == AF_UNIX &&
@@ -436,6 +460,8 @@ int skua_dial(struct skua_runtime *rt, const char *text, unsigned flags,
 				 flags);
 	if (!code)
 		code = io_address_parse(text, true, &address, err);
+	if (!code)
+		code = check_ipv6(&address, true, text, err);
 	if (!code && await_allowed())
 		code = error_set(err, -EDEADLK,
 				 "called in a poll or a job; call it in a "

@@ -27,9 +27,8 @@ struct reading {
 static int refuse(const struct reading *it, const char *what)
 {
 	return error_set(it->err, -EINVAL,
-			 "address \"%.50s\": %s; allowed are %s:PORT, "
-			 "[IPV6]:PORT, :PORT (loopback), unix:PATH, unix:@NAME",
-			 it->text, what, it->remote ? "HOST" : "IPV4");
+			 "address \"%.50s\": %s; " IO_ADDRESS_ALLOWED, it->text,
+			 what, io_address_host(it->remote));
 }
 
 /* ---- Unix sockets ----------------------------------------------------------- */

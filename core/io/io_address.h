@@ -17,6 +17,17 @@
 
 #define IO_ADDRESS_NAME 253 /* characters of a name of a host, at most */
 
+/* Part of a message: the allowed addresses; its argument is io_address_host(). */
+#define IO_ADDRESS_ALLOWED                                     \
+	"allowed are %s:PORT, [IPV6]:PORT, :PORT (loopback), " \
+	"unix:PATH, unix:@NAME"
+
+/* io_address_host - return how IO_ADDRESS_ALLOWED calls a host without brackets */
+static inline const char *io_address_host(bool remote)
+{
+	return remote ? "HOST" : "IPV4";
+}
+
 struct io_address {
 	struct socket_address at;       /* unused if there is a name */
 	uint16_t port;                  /* 0 if there is none */

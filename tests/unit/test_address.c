@@ -194,6 +194,9 @@ TEST(listen__bad_address__einval_and_a_text)
 		{ "[::1]80:1", "no \"]\" before the port" },
 		{ "[]:80", "no IPv6 address in the brackets" },
 		{ "[fe80::1%lo]:80", "no IPv6 address in the brackets" },
+		{ "[fe80::1]:80", "needs an interface; allowed are IPV4:PORT" },
+		{ "[::ffff:127.0.0.1]:80",
+		  "an IPv4 address in brackets; allowed are IPV4:PORT" },
 		{ "unix:", "no path" },
 		{ "unix:@", "no path" },
 	};
