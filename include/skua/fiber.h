@@ -156,8 +156,9 @@ SKUA_API struct skua_fiber *skua_fiber_self(void);
  * skua_await - suspend the calling fiber until it is woken
  *
  * For waits of the program's own: make a waker first (skua_task_waker()), as a poll
- * function would. May return without a cause, and returns 0 if the fiber is cancelled: call
- * it in a loop that checks what the fiber waits for, and skua_task_cancelled().
+ * function would. May return without a cause. A cancel wakes the fiber once, and the calls
+ * after that suspend it again: call this in a loop that checks what the fiber waits for, and
+ * skua_task_cancelled().
  *
  * Threads: worker, in a fiber. Blocks: the fiber, not its worker. Allocates: nothing.
  * Order: writes before the wake are visible after the call.
