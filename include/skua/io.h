@@ -77,7 +77,9 @@ struct skua_io {
  * @rt: live runtime, borrowed
  * @fd: a socket, pipe, FIFO, eventfd, timerfd, signalfd, pidfd, terminal or the like.
  *      After a return of 0 it belongs to the runtime. It is made non-blocking, for all
- *      processes that share it
+ *      processes that share it, and must stay so: if one of them makes it blocking, a call
+ *      blocks its thread, whatever the deadline (except to read, write, send and receive
+ *      on a socket)
  * @flags: 0 or SKUA_IO_KEEP_DELAY. Without the flag, TCP_NODELAY is set on a TCP socket.
  *         Connections that are accepted later inherit the setting of their listener
  * @out: receives the handle; unchanged after an error
