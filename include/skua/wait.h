@@ -130,9 +130,9 @@ SKUA_API bool skua_wait_armed(const struct skua_wait *wait);
  *
  * Threads: fibers and outside threads. Blocks: the fiber or thread, until @when_ns.
  * Allocates: nothing.
- * Return: 0 (the time has come); -ECANCELED (the fiber was cancelled); -EDEADLK (called
- * in a poll, in a job, inside skua_run(), or by a fiber with a context of
- * skua_task_ctx()).
+ * Return: 0 (the time has come); -ECANCELED (the fiber was cancelled, even if the time has
+ * come as well); -EDEADLK (called in a poll, in a job, inside skua_run(), or by a fiber with
+ * a context of skua_task_ctx()).
  */
 SKUA_API int skua_sleep_until(uint64_t when_ns);
 
