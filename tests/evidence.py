@@ -31,7 +31,7 @@ SOAKED = re.compile(r"^soak: (\d+) tasks in (\d+) s", re.MULTILINE)
 EXECUTIONS = re.compile(r"(\d+) executions")
 BOOTED = re.compile(r"^(\d+ CPUs in \d+ nodes), ", re.MULTILINE)
 CHECKED = re.compile(r"^ok (\w+)$", re.MULTILINE)
-REPLIES = re.compile(r"^(\d+) replies compared, 0 differ$", re.MULTILINE)
+REPLIES = re.compile(r"^\w+: (\d+) replies compared, 0 differ$", re.MULTILINE)
 COMPARED = re.compile(r"^(\d+) CPUs, .* 0 differences$", re.MULTILINE)
 
 
@@ -287,7 +287,7 @@ ROWS = [
         r"unit\..*",
         asserted,
     ),
-    ("The key-value server answers as Redis does", "beside Redis", r"service\.kv", answered),
+    ("The key-value server answers as Redis does", "beside Redis", r"service\.kv(_.*)?", answered),
     (
         "The explorer finds the interleavings and the stale loads that it promises",
         "litmus tests",
