@@ -6,6 +6,7 @@
  * operations as the kernel does when it is out of memory.
  */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/stat.h>
 
 #include "core/runtime/runtime.h"
@@ -38,10 +39,18 @@ static bool any_queued(struct files *files)
 	return any;
 }
 
-/* Until another thread has queued an operation. */
+/* Another worker has taken the role, and waits for the lock that the caller holds. Until then
+ * it polls no fiber that could queue an operation. */
+static bool other_waits(struct files *files)
+{
+	return atomic_load_relaxed(&files->lock.word) & FUTEX_WAITERS;
+}
+
+/* Until another thread has queued an operation, or cannot. */
 static void wait_for_more(struct files *files)
 {
-	while (atomic_load_relaxed(&writing) > 0 && !any_queued(files))
+	while (atomic_load_relaxed(&writing) > 0 && !any_queued(files) &&
+	       !other_waits(files))
 		sched_yield();
 }
 
