@@ -658,7 +658,7 @@ static enum skua_poll poll_ctx(struct skua_task *self)
 }
 
 /* A guard page takes a page of page tables, so that the unmapping at the end interrupts
- * other CPUs. */
+ * other CPUs. The other worker has one, too, if it looks for jobs meanwhile. */
 TEST(guard__worker_forks__made_then)
 {
 	struct skua_runtime *rt = runtime_new(2, 0);
@@ -669,7 +669,6 @@ TEST(guard__worker_forks__made_then)
 	skua_task_init(&task, poll_ctx);
 	assert_int_equal(skua_task_spawn_on(rt, 1, &task), 0);
 	join(&task);
-	assert_false(is_guarded(rt, 0));
 	assert_true(is_guarded(rt, 1));
 	destroy(rt);
 }
