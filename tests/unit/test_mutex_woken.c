@@ -10,26 +10,9 @@
 #include "core/sync/verbs.h"
 #include "tests/unit/users.h"
 
-static inline bool real_acquire(atomic_u64 *word, uint64_t *seen,
-				uint64_t wanted)
-{
-	return atomic_cas_acquire(word, seen, wanted);
-}
+/* After the headers. */
+#include "tests/unit/counted_exchanges.h"
 
-static inline bool real_release(atomic_u64 *word, uint64_t *seen,
-				uint64_t wanted)
-{
-	return atomic_cas_release(word, seen, wanted);
-}
-
-static unsigned tries;
-
-#undef atomic_cas_acquire
-#undef atomic_cas_release
-#define atomic_cas_acquire(word, seen, wanted) \
-	(tries++, real_acquire((word), (seen), (wanted)))
-#define atomic_cas_release(word, seen, wanted) \
-	(tries++, real_release((word), (seen), (wanted)))
 #include "core/sync/mutex.c"
 
 static int lock_and_unlock(struct user *it)
